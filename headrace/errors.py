@@ -1,6 +1,6 @@
 """Errors of the catalog; each message states the problem, the place and the solution."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 
@@ -44,6 +44,11 @@ class UnknownDataset(CatalogError):
             f"not registered in the catalog: {', '.join(names)}.{hint} {listed};"
             " `headrace materialize 'key:\"*\"' --dry-run` registers the declared datasets."
         )
+
+    @classmethod
+    def renamed(cls, keys: Mapping[str, str]) -> "UnknownDataset":
+        """Create the error for former keys, with the present ones."""
+        return cls("; ".join(f"{former} was renamed to {key}" for former, key in sorted(keys.items())))
 
 
 class DeclaredElsewhere(CatalogError):
@@ -120,6 +125,10 @@ class RollbackRefused(CatalogError):
 
 class PinRefused(CatalogError):
     """The version may not be pinned, or there is no such pin."""
+
+
+class RetirementRefused(CatalogError):
+    """The dataset is retired already, or is not retired."""
 
 
 class ScanRefused(CatalogError):

@@ -44,7 +44,7 @@ _TITLES = {
     Purpose.JOINED: "Part of {part_of}: ",
 }
 _OVER = (Purpose.RECOVERED, Purpose.UNDELIVERED)
-_ENDED = {"PAUSED": "Paused: ", "SLA_CHANGED": "SLA changed: "}
+_ENDED = {"PAUSED": "Paused: ", "SLA_CHANGED": "SLA changed: ", "RETIRED": "Retired: "}
 _LATE_NEWS = "This is the first notification of it that could be delivered to you."
 
 
@@ -221,6 +221,8 @@ def _ending(alert: Alert) -> str:
             return f"Paused {_sentence(by)} Since {at}, nothing is expected."
         case "SLA_CHANGED":
             return f"At {at} the SLA was changed; the former deadline was not met."
+        case "RETIRED":
+            return f"At {at} {_subject(alert)} was found to be retired; nothing is expected of it any more."
         case _:
             return f"Resolved at {at}."
 

@@ -8,12 +8,19 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.catalog import versions
+from headrace.catalog.naming import own_namespace
 from headrace.catalog.records import InputRequest, PinReason, ResolvedInput, Version
 from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
+from headrace.database.ids import organisation, organisation_id
 from headrace.errors import MissingVersion, PinRefused, UnknownDataset, UnknownVersion
 
+_RENAMED = """
+SELECT named.name AS former, dataset.full_name AS key
+FROM catalog.dataset_name named
+JOIN catalog.dataset USING (dataset_id)
+WHERE named.organisation_id = %s AND named.namespace = %s AND named.name = ANY (%s)
+"""
 _MAX_PARTITIONS_SHOWN = 5  # missing partitions in a message
 
 
@@ -102,11 +109,14 @@ def dataset_ids(cursor: Cursor[dict[str, Any]], keys: Iterable[str]) -> dict[str
         [organisation_id(), list(wanted)],
     )
     ids = {row["full_name"]: row["dataset_id"] for row in cursor}
-    if wanted - ids.keys():
+    if unknown := wanted - ids.keys():
+        names = cursor.execute(_RENAMED, [organisation_id(), own_namespace(organisation()), list(unknown)])
+        if renamed := {row["former"]: row["key"] for row in names}:
+            raise UnknownDataset.renamed(renamed)
         cursor.execute(
             "SELECT full_name FROM catalog.dataset WHERE organisation_id = %s", [organisation_id()]
         )
-        raise UnknownDataset.among(wanted - ids.keys(), [row["full_name"] for row in cursor])
+        raise UnknownDataset.among(unknown, [row["full_name"] for row in cursor])
     return ids
 
 
@@ -192,7 +202,8 @@ def which_partition(cursor: Cursor[dict[str, Any]], dataset_id: UUID, partition:
         return None
     cursor.execute(
         "SELECT partition_key FROM catalog.published_pointer "
-        "WHERE dataset_id = %s AND partition_key <> '' AND generation > 0 ORDER BY partition_key DESC LIMIT %s",
+        "WHERE dataset_id = %s AND partition_key <> '' AND dataset_version_id IS NOT NULL "
+        "ORDER BY partition_key DESC LIMIT %s",
         [dataset_id, _MAX_PARTITIONS_SHOWN],
     )
     keys = [row["partition_key"] for row in cursor]

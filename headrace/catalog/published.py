@@ -19,7 +19,7 @@ _NEWEST = """
 SELECT pointer.dataset_version_id
 FROM catalog.published_pointer pointer
 JOIN catalog.dataset USING (dataset_id)
-WHERE dataset.organisation_id = %s AND dataset.full_name = %s AND pointer.generation > 0
+WHERE dataset.organisation_id = %s AND dataset.full_name = %s AND pointer.dataset_version_id IS NOT NULL
 ORDER BY pointer.moved_at DESC, pointer.partition_key DESC
 LIMIT 1
 """
@@ -43,19 +43,28 @@ ORDER BY full_name
 _TAKE_TURN = """
 SELECT pg_advisory_xact_lock(hashtextextended('copy of what is published/' || %s::uuid, 0))
 """
+_WITHDRAWN = """
+SELECT partition_key FROM catalog.published_pointer
+WHERE dataset_id = %s AND dataset_version_id IS NULL AND generation > 0
+ORDER BY partition_key
+"""
 _METADATA = "SELECT metadata_json FROM catalog.dataset WHERE dataset_id = %s"
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedDataset:
-    """A dataset with published versions, and the metadata of its declaration."""
+    """A dataset with published versions, and the metadata of its declaration.
+
+    withdrawn: partitions of which no version is published any more.
+    """
 
     metadata: Mapping[str, Any]
     rows: Sequence[PublishedRow]
+    withdrawn: Sequence[str | None]
 
 
 def datasets(engine: Engine) -> list[str]:
-    """Return the datasets with published versions, ordered by key."""
+    """Return the datasets that have, or had, published versions, ordered by key."""
     with transaction(engine) as cursor:
         return [row["full_name"] for row in cursor.execute(_DATASETS, [organisation_id()])]
 
@@ -74,7 +83,8 @@ def in_turn(
         cursor.execute(_TAKE_TURN, [dataset_id])
         row = cursor.execute(_METADATA, [dataset_id]).fetchone()
         assert row is not None  # noqa: S101 - datasets are never deleted
-        yield PublishedDataset(row["metadata_json"], published_rows(cursor, [dataset], partitions))
+        gone = [each["partition_key"] or None for each in cursor.execute(_WITHDRAWN, [dataset_id])]
+        yield PublishedDataset(row["metadata_json"], published_rows(cursor, [dataset], partitions), gone)
 
 
 def newest(engine: Engine, dataset: str) -> Version | None:

@@ -134,6 +134,7 @@ class DatasetRecord:
     sla: Mapping[str, Any] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     declared_at: str | None = None  # file:line
+    renamed_from: str | None = None  # its former key
 
 
 @dataclass(frozen=True, slots=True)

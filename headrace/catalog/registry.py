@@ -9,9 +9,9 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.access.redaction import jsonb_without_secrets
-from headrace.catalog.links import link
 from headrace.catalog.records import DatasetRecord, ProcessRecord
 from headrace.catalog.sql import statement
+from headrace.catalog.withdrawal import follow_declarations
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import encoded, jsonb
@@ -29,6 +29,18 @@ UPDATE catalog.project SET platform_version = %s, registered_at = now() WHERE or
 _RECORD_LOAD = """
 INSERT INTO catalog.project_load (organisation_id, project, problems) VALUES (%s, %s, %s)
 ON CONFLICT (organisation_id, project) DO UPDATE SET problems = excluded.problems, loaded_at = now()
+"""
+_PARTITIONS = """
+SELECT full_name, partition_definition FROM catalog.dataset
+WHERE organisation_id = %s AND full_name = ANY (%s)
+"""
+# A declaration that is new, or there again, makes its dataset active (register_datasets.sql).
+_END_RETIREMENTS = """
+UPDATE catalog.dataset_retirement retirement
+SET restored_by = %s, restore_reason = %s, restored_at = now()
+FROM catalog.dataset
+WHERE retirement.dataset_id = dataset.dataset_id AND restored_at IS NULL AND dataset.status = 'ACTIVE'
+  AND dataset.organisation_id = %s AND dataset.full_name = ANY (%s)
 """
 _TRANSFER_DATASET = "UPDATE catalog.dataset SET project = %s WHERE organisation_id = %s AND full_name = %s"
 _TRANSFER_PROCESS = "UPDATE catalog.process SET project = %s WHERE organisation_id = %s AND process_key = %s"
@@ -87,6 +99,15 @@ def record_load(engine: Engine, problems: Sequence[Mapping[str, Any]]) -> None:
         )
 
 
+def link(cursor: Cursor[Any]) -> None:
+    """Update the edges between datasets and external processes, which are declared separately, to the declared
+    (`produced_by`) and confirmed ones, for the processes known by now.
+
+    The caller must hold the lock of registrations.
+    """
+    statement("link_datasets").execute(cursor, {"organisation": organisation_id()})
+
+
 def transfer(engine: Engine, dataset: str) -> None:
     """Let this project declare a dataset of another project, and the process with the same key.
 
@@ -117,7 +138,20 @@ def _changed(cursor: Cursor[Any], table: str, key: str, hashes: Mapping[str, str
 
 def _store_datasets(cursor: Cursor[Any], records: Sequence[DatasetRecord], hashes: Mapping[str, str]) -> None:
     keys = [record.key for record in records]
+    former = {
+        row["full_name"]: row["partition_definition"]
+        for row in cursor.execute(_PARTITIONS, [organisation_id(), keys])
+    }
     _execute(cursor, "register_datasets", datasets=[_dataset_row(record, hashes) for record in records])
+    repartitioned = [
+        each.key
+        for each in records
+        if former.get(each.key, each.partition_definition) != each.partition_definition
+    ]
+    follow_declarations(cursor, repartitioned)
+    project = settings().project_name
+    ending = [f"project:{project}", f"{project} declares it again", organisation_id(), keys]
+    cursor.execute(_END_RETIREMENTS, ending)
     checks = [
         {
             "dataset": record.key,

@@ -40,7 +40,7 @@ _RECORD_CHANGE = (
 def rollback(
     engine: Engine, dataset: str, partition: str | None, to_tag: str | None, *, by: str, reason: str
 ) -> Publication:
-    """Publish the version `to_tag` again, or the one published before the current one.
+    """Publish the version `to_tag` again, or the one published before the current one, or before a withdrawal.
 
     Running runs that would replace the current version end as superseded. Raises RollbackRefused if there is no earlier
     version, or `to_tag` is already published or never was; UnknownVersion, UnknownDataset.
@@ -48,12 +48,13 @@ def rollback(
     place = named(dataset, partition)
     with transaction(engine) as cursor:
         dataset_id = dataset_ids(cursor, {dataset})[dataset]
-        current = _locked_pointer(cursor, dataset_id, partition)
-        if current is None:
+        pointer = _locked_pointer(cursor, dataset_id, partition)
+        if pointer is None:
             which = which_partition(cursor, dataset_id, partition)
             raise RollbackRefused(f"{place} has nothing published" + (f". {which}" if which else ""))
+        current: UUID | None = pointer["dataset_version_id"]
         if to_tag is None:
-            version = _before(cursor, current, place)
+            version = _before(cursor, current, dataset_id, partition, place)
         else:
             version = find(cursor, dataset_id, dataset, to_tag, partition)
         if version.version_id == current:
@@ -66,25 +67,35 @@ def rollback(
     return Publication(version=version, outcome=Outcome.PUBLISHED, generation=generation, reason=reason)
 
 
-def _locked_pointer(cursor: Cursor[dict[str, Any]], dataset_id: UUID, partition: str | None) -> UUID | None:
+def _locked_pointer(
+    cursor: Cursor[dict[str, Any]], dataset_id: UUID, partition: str | None
+) -> dict[str, Any] | None:
+    """Return the pointer, whose version is null if it was withdrawn; None if nothing was ever published."""
     cursor.execute(
         "SELECT dataset_version_id FROM catalog.published_pointer "
         "WHERE dataset_id = %s AND partition_key = %s AND generation > 0 FOR NO KEY UPDATE",
         [dataset_id, partition or ""],
     )
-    row = cursor.fetchone()
-    return row["dataset_version_id"] if row else None
+    return cursor.fetchone()
 
 
-def _before(cursor: Cursor[dict[str, Any]], current: UUID, place: str) -> Version:
-    row = statement("rollback").execute(cursor, {"current": current}).fetchone()
+def _before(
+    cursor: Cursor[dict[str, Any]], current: UUID | None, dataset_id: UUID, partition: str | None, place: str
+) -> Version:
+    parameters = {"current": current, "dataset_id": dataset_id, "partition": partition or ""}
+    row = statement("rollback").execute(cursor, parameters).fetchone()
     if row is None:
         raise RollbackRefused(f"{place} had no version published before the current one")
     return versions.by_ids(cursor, [row["dataset_version_id"]])[row["dataset_version_id"]]
 
 
 def _move(
-    cursor: Cursor[dict[str, Any]], dataset_id: UUID, current: UUID, version: Version, by: str, reason: str
+    cursor: Cursor[dict[str, Any]],
+    dataset_id: UUID,
+    current: UUID | None,
+    version: Version,
+    by: str,
+    reason: str,
 ) -> int:
     move = {
         "dataset_id": dataset_id,

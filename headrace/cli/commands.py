@@ -60,6 +60,8 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("retention", f"{_CLI}.machine.retention", "List files of runs that died before publishing."),
     ),
     "Catalog": (
+        Entry("retire", f"{_CLI}.catalog.retirement", "Retire a dataset: its SLA ends, and lists omit it."),
+        Entry("restore", f"{_CLI}.catalog.retirement", "Restore a retired dataset, with its SLA."),
         Entry("register", f"{_CLI}.catalog.registrations", "Request a new dataset."),
         Entry(
             "registrations",

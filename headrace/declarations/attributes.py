@@ -65,6 +65,12 @@ class Keyed(Described):
     key: Annotated[
         Key, Field(description="`domain/name`: the dataset's name everywhere, and Dagster's asset key.")
     ]
+    renamed_from: Annotated[
+        Key | None,
+        Field(
+            description="Its former key: versions, lineage, SLA history and pins continue under the new one."
+        ),
+    ] = None
     table_schema: Annotated[
         Schema | None,
         Field(alias="schema", description="The columns. Default: whatever the transform returns."),

@@ -55,6 +55,7 @@ def dataset_record(
         sla=sla_record(keyed.sla) if keyed.sla else None,
         metadata={**described.metadata, **keyed.metadata, **(metadata or {})},
         declared_at=origin.declared_at,
+        renamed_from=keyed.renamed_from,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import dagster as dg
 
+from headrace.catalog.records import DatasetRecord
 from headrace.dagster_internals import infer_partition_mapping
 from headrace.declarations.broken import Division
 from headrace.declarations.origin import Origin
@@ -27,6 +28,13 @@ class LocatedPlan:
     def outputs(self) -> tuple[str, ...]:
         """The keys of the datasets that it declares."""
         return self.plan.record.outputs if isinstance(self.plan, ProcessPlan) else (self.plan.record.key,)
+
+    @property
+    def records(self) -> Sequence[DatasetRecord]:
+        """The datasets that it declares."""
+        if isinstance(self.plan, ProcessPlan):
+            return [output.record for output in self.plan.outputs]
+        return [self.plan.record]
 
     @property
     def inputs(self) -> Sequence[InputPlan]:
@@ -50,7 +58,7 @@ def consistent(
     read them are kept, as are those that read one excluded here.
     """
     problems: list[DeclarationError] = []
-    kept = _unique(placed, elsewhere, problems)
+    kept = _with_free_former_keys(_unique(placed, elsewhere, problems), problems)
     divided = {**broken, **divisions(placed), **divisions(kept)}
     kept = _without_unknown_inputs(kept, divided.keys() | elsewhere, problems)
     kept = _without_cycles(kept, problems)
@@ -79,6 +87,37 @@ def _unique(
             )
             continue
         first.update(dict.fromkeys(one.outputs, f"at {one.origin.declared_at}"))
+        kept.append(one)
+    return kept
+
+
+def _with_free_former_keys(
+    placed: Sequence[LocatedPlan], problems: list[DeclarationError]
+) -> list[LocatedPlan]:
+    """Leave out plans whose `renamed_from` is the key of a declared dataset, or of two datasets."""
+    taken = {
+        key: f"is declared at {one.origin.declared_at}, so that it has not been renamed"
+        for one in placed
+        for key in one.outputs
+    }
+    kept: list[LocatedPlan] = []
+    for one in placed:
+        former = [record.renamed_from for record in one.records if record.renamed_from is not None]
+        twice = next((key for key in former if key in taken), None)
+        if twice is not None:
+            problems.append(
+                one.origin.error(
+                    ("renamed_from",),
+                    f"{twice} {taken[twice]}",
+                    "Remove `renamed_from`, or the other declaration.",
+                )
+            )
+            continue
+        taken.update(
+            dict.fromkeys(
+                former, f"is the former key of another dataset, declared at {one.origin.declared_at}"
+            )
+        )
         kept.append(one)
     return kept
 

@@ -7,9 +7,8 @@ from typing import Any
 from psycopg import Cursor
 from sqlalchemy import Engine
 
-from headrace.catalog.links import link
 from headrace.catalog.records import Technology
-from headrace.catalog.registry import REGISTRATION_LOCK
+from headrace.catalog.registry import REGISTRATION_LOCK, link
 from headrace.catalog.scans import ExternalKey
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from psycopg import Cursor
 from sqlalchemy import Engine
 
-from headrace.catalog.links import link
-from headrace.catalog.registry import REGISTRATION_LOCK
+from headrace.catalog.registry import REGISTRATION_LOCK, link
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb

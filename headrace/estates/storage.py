@@ -10,9 +10,8 @@ from psycopg import Cursor
 from psycopg.rows import tuple_row
 from sqlalchemy import Engine
 
-from headrace.catalog.links import link
 from headrace.catalog.records import Technology
-from headrace.catalog.registry import REGISTRATION_LOCK
+from headrace.catalog.registry import REGISTRATION_LOCK, link
 from headrace.catalog.scans import EstateText, KnownProcess, Place, ScannedProcess
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Engine
 
+from headrace.catalog.naming import own_namespace
 from headrace.catalog.runs import reap
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
+from headrace.database.ids import organisation, organisation_id
 from headrace.stores.files.store import TAG, FilesStore
 
 GRACE = timedelta(days=1)
@@ -17,9 +18,16 @@ _DATASETS = """
 SELECT full_name, metadata_json ->> 'warehouse' AS warehouse, (
     SELECT coalesce(array_agg(DISTINCT version_tag), '{}') FROM catalog.dataset_version version
     WHERE version.dataset_id = dataset.dataset_id
+       OR version.dataset_id IN (
+           -- The versions of a dataset that was renamed stay in the directory of its former key.
+           SELECT named.dataset_id FROM catalog.dataset_name named
+           WHERE named.organisation_id = dataset.organisation_id
+             AND named.namespace = %(namespace)s
+             AND named.name = dataset.full_name
+       )
 ) AS tags
 FROM catalog.dataset
-WHERE organisation_id = %s
+WHERE organisation_id = %(organisation)s
 ORDER BY full_name
 """
 _OLDEST_RUNNING = """
@@ -55,7 +63,9 @@ def garbage(
     reap(engine)
     before = (now or datetime.now(UTC)) - grace
     with transaction(engine) as cursor:
-        datasets = cursor.execute(_DATASETS, [organisation_id()]).fetchall()
+        datasets = cursor.execute(
+            _DATASETS, {"organisation": organisation_id(), "namespace": own_namespace(organisation())}
+        ).fetchall()
         running = cursor.execute(_OLDEST_RUNNING, [organisation_id()]).fetchone()
     if running is not None and running["start_ts"] is not None:
         before = min(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -27,7 +27,7 @@ from headrace.events.reports import Processes, reports_of_runs
 from headrace.retention.compaction import Rows, rewrite
 from headrace.retention.files import Archive
 from headrace.retention.registry import KeptFile, Kind, kept
-from headrace.retention.rows import POSTGRES, TIME
+from headrace.retention.rows import POSTGRES
 from headrace.retention.sql import statement
 
 _RUN_BATCH_SIZE = 20_000
@@ -38,8 +38,7 @@ FROM unnest(%s::uuid[], %s::uuid[]) AS item (run_id, parent)
 WHERE run.run_id = item.run_id AND run.parent_run_id IS NULL
 """
 _IS_REPORT = pc.field("source") == "SCHEDULER"
-_Day = tuple[str, str, str]  # a process, a day (UTC), and the runs' status
-_SUMMED = ("run_id", "process_id", "start_ts", "end_ts", "status", "attempt")
+_COUNTED_BY = ("run_id", "process_id", "start_ts", "status")
 
 
 def restore_late_runs(engine: Engine, archive: Archive, before: datetime, hot: timedelta) -> int:
@@ -175,16 +174,19 @@ def _withdraw(engine: Engine, archive: Archive, run_ids: Sequence[str]) -> None:
 def _withdraw_runs(
     engine: Engine, cursor: Cursor[Any], archive: Archive, wanted: pc.Expression, without: Rows
 ) -> None:
-    sums: dict[_Day, list[float]] = {}
+    runs: list[dict[str, Any]] = []
     for file in kept(cursor, Kind.RUN):
-        there = archive.read(file.location, columns=_SUMMED, where=wanted)
+        there = archive.read(file.location, columns=_COUNTED_BY, where=wanted)
         if there.num_rows:
             rewrite(engine, cursor, archive, [file], without=without)
-            _add(sums, there)
-    longest = _longest(cursor, archive, sums.keys())
-    names = ("process_id", "day", "state", "runs", "attempts", "timed", "seconds", "longest")
-    rows = [dict(zip(names, (*of, *totals, longest.get(of)), strict=True)) for of, totals in sums.items()]
-    statement("archive_uncount_runs").execute(cursor, {"sums": jsonb(rows)})
+            runs += map(_counted, there.to_pylist())
+    statement("archive_uncount_runs").execute(cursor, {"runs": jsonb(runs)})
+
+
+def _counted(run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a run and the roll-up that counts it."""
+    day = run["start_ts"].astimezone(UTC).date().isoformat()
+    return {"run_id": run["run_id"], "process_id": run["process_id"], "day": day, "state": run["status"]}
 
 
 def _is_report_of(rows: pa.RecordBatch, run_ids: pa.Array) -> pa.Array:
@@ -230,45 +232,6 @@ def _reports(archive: Archive, file: KeptFile, run_ids: Sequence[str]) -> Iterat
             name: json.loads(value) if name in documents and value is not None else value
             for name, value in row.items()
         }
-
-
-def _add(sums: dict[_Day, list[float]], runs: pa.Table) -> None:
-    """Aggregate these runs like the roll-ups: runs, attempts, ended runs, and their seconds."""
-    for run in runs.to_pylist():
-        totals = sums.setdefault(_day(run), [0, 0, 0, 0.0])
-        totals[0] += 1
-        totals[1] += max(run["attempt"], 1)
-        if run["end_ts"] is not None:
-            totals[2] += 1
-            totals[3] += _seconds(run)
-
-
-def _longest(cursor: Cursor[Any], archive: Archive, days: Collection[_Day]) -> dict[_Day, float]:
-    """Return the maximum seconds per group among the remaining archived runs; groups without ended runs are omitted."""
-    if not days:
-        return {}
-    dates = [datetime.fromisoformat(day).replace(tzinfo=UTC) for _, day, _ in days]
-    since, until = min(dates), max(dates) + timedelta(days=1)
-    wanted = (
-        pc.field("process_id").isin(sorted({process for process, _, _ in days}))
-        & (pc.field("start_ts") >= pa.scalar(since, TIME))
-        & (pc.field("start_ts") < pa.scalar(until, TIME))
-        & pc.field("end_ts").is_valid()
-    )
-    found: dict[_Day, float] = {}
-    for file in kept(cursor, Kind.RUN, since, until):
-        for run in archive.read(file.location, columns=_SUMMED, where=wanted).to_pylist():
-            if (day := _day(run)) in days:
-                found[day] = max(found.get(day, _seconds(run)), _seconds(run))
-    return found
-
-
-def _day(run: Mapping[str, Any]) -> _Day:
-    return run["process_id"], run["start_ts"].astimezone(UTC).date().isoformat(), run["status"]
-
-
-def _seconds(run: Mapping[str, Any]) -> float:
-    return float((run["end_ts"] - run["start_ts"]).total_seconds())
 
 
 def _parts(values: Sequence[str], size: int) -> Iterator[list[str]]:

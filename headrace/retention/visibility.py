@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlalchemy import Engine
 
-from headrace.catalog.visibility import visible_processes
+from headrace.catalog.queries.visibility import visible_processes
 from headrace.database.connection import transaction
 from headrace.database.principal import is_narrow, without_row_security
 from headrace.retention.files import Archive

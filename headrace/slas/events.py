@@ -81,7 +81,7 @@ class AlertEvent:
     checks: `checks` (each with check, status, failed_rows), `version`, `partition`, `reason`. Of row counts: `rows`,
     `usual`, `reason`. Of schemas: `breaking`, `compatible`, `reason`. Of INCIDENT_CLOSED: `cause`, `reason`,
     `opened_at`, `members` (keys of its subjects), and if it did not recover, `ended_by`: PAUSED (with `pause`, the
-    reason) or SLA_CHANGED. Of INCIDENT_MERGED: `part_of` (the key of the other one's cause), `part_of_id`.
+    reason), SLA_CHANGED or RETIRED. Of INCIDENT_MERGED: `part_of` (the key of the other one's cause), `part_of_id`.
     """
 
     kind: Kind

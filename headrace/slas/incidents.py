@@ -195,7 +195,8 @@ def close(
     """Close the incidents without open issues, and return the closing event of each.
 
     events: the events of this tick, not stored yet. An incident with a run that has just failed stays open. withdrawn:
-    incidents that lost an objective because its SLA was changed: they did not recover.
+    incidents that lost an objective because its SLA was changed or its subject retired: they did not
+    recover.
     """
     hit: dict[UUID, set[str]] = {}
     failed = set()
@@ -220,7 +221,7 @@ def close(
                 "reason": row["reason"],
                 "opened_at": row["opened_at"].isoformat(),
                 "members": sorted(hit.get(row["incident_id"], set()) | set(row["members"] or ())),
-                **ended.get(row["incident_id"], {}),
+                **({"ended_by": "RETIRED"} if row["retired"] else ended.get(row["incident_id"], {})),
             },
         )
         for row in statement("sla_close_incidents").execute(cursor, parameters).fetchall()

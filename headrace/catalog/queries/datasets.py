@@ -15,20 +15,22 @@ from headrace.database.ids import organisation_id
 from headrace.severity import Severity
 
 
-def datasets(engine: Engine, search: str | None = None, *, after: str = "", limit: int = 500) -> DatasetPage:
-    """Return a page of datasets ordered by key, after the key `after`.
+def datasets(
+    engine: Engine, search: str | None = None, *, retired: bool = False, after: str = "", limit: int = 500
+) -> DatasetPage:
+    """Return a page of datasets ordered by key, after the key `after`: the retired ones, or all others.
 
     search: part of a key, description or owner (case-insensitive), or a tag.
     """
     with transaction(engine) as cursor:
-        rows = (
-            statement("datasets")
-            .execute(
-                cursor,
-                {"organisation": organisation_id(), "after": after, "search": search, "limit": limit + 1},
-            )
-            .fetchall()
-        )
+        parameters = {
+            "organisation": organisation_id(),
+            "retired": retired,
+            "after": after,
+            "search": search,
+            "limit": limit + 1,
+        }
+        rows = statement("datasets").execute(cursor, parameters).fetchall()
     page = tuple(DatasetRow(**{**row, "owners": tuple(row["owners"])}) for row in rows[:limit])
     return DatasetPage(rows=page, next=page[-1].key if len(rows) > limit else None)
 
@@ -53,12 +55,21 @@ def dataset(engine: Engine, key: str) -> DatasetDetail:
     )
 
 
-def status(engine: Engine, keys: Sequence[str] | None = None) -> list[DatasetStatus]:
-    """Return the status of each dataset (of `keys`, or all), ordered by key. Raises UnknownDataset."""
+def status(
+    engine: Engine, keys: Sequence[str] | None = None, *, retired: bool = False
+) -> list[DatasetStatus]:
+    """Return the status of each dataset of `keys`, ordered by key; of all without, or only, the retired ones.
+
+    Raises UnknownDataset.
+    """
     with transaction(engine) as cursor:
         if keys is not None:
             dataset_ids(cursor, keys)
-        parameters = {"organisation": organisation_id(), "keys": list(keys) if keys is not None else None}
+        parameters = {
+            "organisation": organisation_id(),
+            "keys": list(keys) if keys is not None else None,
+            "retired": retired,
+        }
         rows = statement("status").execute(cursor, parameters).fetchall()
     return [
         DatasetStatus(

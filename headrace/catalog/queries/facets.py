@@ -14,8 +14,8 @@ from headrace.access.sensitivity import Public, Shown
 from headrace.catalog.jobs import keys_of_jobs
 from headrace.catalog.naming import Name, own_namespace
 from headrace.catalog.queries.names import keys_of
+from headrace.catalog.queries.visibility import visible_processes
 from headrace.catalog.sql import statement
-from headrace.catalog.visibility import visible_processes
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation, organisation_id
 from headrace.database.principal import is_narrow

@@ -35,10 +35,13 @@ WHERE dataset_id = %(dataset_id)s AND version_tag = %(tag)s
   AND (%(partition)s::text IS NULL OR partition_key = %(partition)s)
 """
 _STARTS_AS_OF = """
-SELECT DISTINCT ON (partition_key) dataset_version_id FROM catalog.pointer_move
-WHERE dataset_id = %(dataset_id)s AND moved_at <= %(as_of)s
-  AND (%(partition)s::text IS NULL OR partition_key = %(partition)s)
-ORDER BY partition_key, generation DESC
+SELECT dataset_version_id FROM (
+    SELECT DISTINCT ON (partition_key) dataset_version_id FROM catalog.pointer_move
+    WHERE dataset_id = %(dataset_id)s AND moved_at <= %(as_of)s
+      AND (%(partition)s::text IS NULL OR partition_key = %(partition)s)
+    ORDER BY partition_key, generation DESC
+) move
+WHERE dataset_version_id IS NOT NULL
 """
 
 

@@ -17,7 +17,7 @@ from headrace.catalog.queries.process_detail import uuid_of
 from headrace.catalog.queries.rows import Direction
 from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
+from headrace.database.ids import organisation, organisation_id
 
 MAX_COLUMN_EDGES = 5000  # column edges per response
 
@@ -116,11 +116,15 @@ class Quality:
 
 
 def find_dataset(engine: Engine, named: str) -> DatasetRef | None:
-    """Return the dataset with this key or id, if the caller may see it; ids from before a merge are found too."""
+    """Return the dataset with this key or id, if the caller may see it; former keys and ids are found too."""
     known = uuid_of(named)
     found = _by_name(engine, named, known)
-    if found is None and known is not None:
-        current = locate_id(engine, organisation_id(), known)
+    if found is None:
+        current = (
+            locate_id(engine, organisation_id(), known)
+            if known is not None
+            else locate(engine, organisation_id(), own_namespace(organisation()), named)
+        )
         found = _by_name(engine, named, current) if current is not None else None
     return found
 

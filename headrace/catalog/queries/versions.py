@@ -142,7 +142,7 @@ def check_result(stored: Mapping[str, Any]) -> CheckResult:
 def _published_id(cursor: Cursor[dict[str, Any]], dataset_id: UUID, key: str, partition: str | None) -> UUID:
     cursor.execute(
         "SELECT dataset_version_id FROM catalog.published_pointer "
-        "WHERE dataset_id = %s AND partition_key = %s AND generation > 0",
+        "WHERE dataset_id = %s AND partition_key = %s AND dataset_version_id IS NOT NULL",
         [dataset_id, partition or ""],
     )
     row = cursor.fetchone()

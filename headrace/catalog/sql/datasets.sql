@@ -14,6 +14,7 @@ LEFT JOIN LATERAL (
 ) lineage ON true
 WHERE organisation_id = %(organisation)s
   AND full_name > %(after)s
+  AND (status = 'RETIRED') = %(retired)s
   AND (%(search)s::text IS NULL
        OR position(lower(%(search)s) IN lower(full_name)) > 0
        OR position(lower(%(search)s) IN lower(description)) > 0

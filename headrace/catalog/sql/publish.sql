@@ -49,6 +49,8 @@ WITH draft AS MATERIALIZED (
                 WHEN pointer.generation <> draft.expected_generation THEN format(
                     '%s at %s, while this run was under way (generation %s, expected %s)',
                     CASE winner.kind
+                        WHEN 'WITHDRAW' THEN 'its pointer was withdrawn, as the declaration no longer had this partition,'
+                        WHEN 'RESTORE' THEN format('version %s was restored with its declaration', won.version_tag)
                         WHEN 'ROLLBACK' THEN format('rolled back to version %s by %s', won.version_tag, winner.moved_by)
                         ELSE format('version %s was published by run %s', won.version_tag,
                                     coalesce(winner.run_id::text, 'unknown')) END,

@@ -22,4 +22,6 @@ ON CONFLICT (organisation_id, full_name) DO UPDATE SET
     declaration_hash = excluded.declaration_hash,
     project = excluded.project,
     partition_definition = excluded.partition_definition,
+    -- Declared for the first time, or again. A dataset that a person retired stays so while it is declared.
+    status = CASE known.declaration_hash WHEN '' THEN 'ACTIVE' ELSE known.status END,
     updated_at = now()

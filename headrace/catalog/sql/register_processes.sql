@@ -20,4 +20,5 @@ ON CONFLICT (organisation_id, process_key) DO UPDATE SET
     metadata_json = excluded.metadata_json,
     declaration_hash = excluded.declaration_hash,
     project = excluded.project,
+    lifecycle = CASE WHEN known.declaration_hash = '' AND known.external_name IS NULL THEN 'ACTIVE' ELSE known.lifecycle END,
     updated_at = now()

@@ -18,7 +18,8 @@ WITH request AS MATERIALIZED (
     SELECT ordinal, position, dataset_id, consumer_id, pointer.partition_key, version_tag, as_of
     FROM request
     JOIN catalog.published_pointer pointer USING (dataset_id)
-    WHERE request.partition_key IS NULL AND pointer.generation > 0
+    WHERE request.partition_key IS NULL
+      AND (pointer.dataset_version_id IS NOT NULL OR request.version_tag IS NOT NULL OR request.as_of IS NOT NULL)
 )
 SELECT ordinal, position, partition_key, chosen.dataset_version_id, chosen.reason
 FROM wanted
@@ -56,7 +57,7 @@ LEFT JOIN LATERAL (
       AND wanted.as_of IS NULL
       AND pointer.dataset_id = wanted.dataset_id
       AND pointer.partition_key = wanted.partition_key
-      AND pointer.generation > 0
+      AND pointer.dataset_version_id IS NOT NULL
     ORDER BY rank
     LIMIT 1
 ) chosen ON true

@@ -1,9 +1,12 @@
 -- The version that was published before the currently published one (not: before the last move, which may itself have
--- been a rollback).
+-- been a rollback); of a withdrawn pointer the one that was published last.
 SELECT before.dataset_version_id
-FROM catalog.pointer_move first
-JOIN catalog.pointer_move before
-    ON before.dataset_id = first.dataset_id
-   AND before.partition_key = first.partition_key
-   AND before.generation = first.generation - 1
-WHERE first.dataset_version_id = %(current)s AND first.kind = 'PUBLISH'
+FROM catalog.pointer_move before
+LEFT JOIN catalog.pointer_move first
+    ON first.dataset_version_id = %(current)s AND first.kind = 'PUBLISH'
+WHERE before.dataset_id = %(dataset_id)s
+  AND before.partition_key = %(partition)s
+  AND before.dataset_version_id IS NOT NULL
+  AND (%(current)s::uuid IS NULL OR before.generation < first.generation)
+ORDER BY before.generation DESC
+LIMIT 1

@@ -2,12 +2,12 @@
 WITH chosen AS MATERIALIZED (
     SELECT dataset_id
     FROM catalog.dataset
-    WHERE organisation_id = %(organisation)s AND (%(keys)s::text[] IS NULL OR full_name = ANY (%(keys)s))
+    WHERE organisation_id = %(organisation)s AND CASE WHEN %(keys)s::text[] IS NULL THEN (status = 'RETIRED') = %(retired)s ELSE full_name = ANY (%(keys)s) END
 ), published AS MATERIALIZED (
     SELECT pointer.dataset_id, count(*) AS partition_count, max(pointer.moved_at) AS moved_at
     FROM chosen
     JOIN catalog.published_pointer pointer USING (dataset_id)
-    WHERE pointer.generation > 0
+    WHERE pointer.dataset_version_id IS NOT NULL
     GROUP BY pointer.dataset_id
 ), newest AS (
     SELECT DISTINCT ON (pointer.dataset_id) pointer.dataset_id, version.version_tag, version.produced_at

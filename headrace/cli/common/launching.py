@@ -77,11 +77,14 @@ def plan(
     from headrace.database.connection import connect
     from headrace.declarations.loading.code import project_code
     from headrace.declarations.loading.project import records
+    from headrace.events.openlineage import renames
     from headrace.execution.plan import ProcessPlan
     from headrace.orchestration.materialization import plan_runs, select
 
     engine = connect()
-    register(engine, *records(project_code().loaded.plans))
+    declared, produced_by = records(project_code().loaded.plans)
+    renames.follow_declarations(engine, declared)
+    register(engine, declared, produced_by)
     processes = [each for each in project_code().loaded.plans if isinstance(each, ProcessPlan)]
     chosen = select(project_code().defs, processes, selection)
     return plan_runs(

@@ -38,6 +38,9 @@ def datasets(
         str | None,
         typer.Option(metavar="TEXT", help="Only datasets with this text in key, description, owner or tag."),
     ] = None,
+    retired: Annotated[
+        bool, typer.Option("--retired", help="List the retired datasets, which are omitted otherwise.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the datasets."""
@@ -45,7 +48,7 @@ def datasets(
 
     found = [
         row
-        for row in _all(connect(), search or owner or (f"{domain}/" if domain else None))
+        for row in _all(connect(), search or owner or (f"{domain}/" if domain else None), retired)
         if _matches(row, domain, tag, owner)
     ]
     if as_json:
@@ -56,7 +59,7 @@ def datasets(
         ]
         show(table(["dataset", "description", "partitions", "owners", "tags", "#columns known"], rows))
     else:
-        filtered = any((domain, tag, owner, search))
+        filtered = any((domain, tag, owner, search, retired))
         typer.echo(
             "No matching dataset."
             if filtered
@@ -124,12 +127,12 @@ def versions(
         typer.echo(f"{dataset} has no {what}; `headrace materialize {dataset}` creates one.")
 
 
-def _all(engine: Engine, search: str | None) -> Iterator[DatasetRow]:
+def _all(engine: Engine, search: str | None, retired: bool) -> Iterator[DatasetRow]:
     from headrace.catalog import queries
 
     after: str | None = ""
     while after is not None:
-        page = queries.datasets(engine, search, after=after)
+        page = queries.datasets(engine, search, retired=retired, after=after)
         yield from page.rows
         after = page.next
 

@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 
     from headrace.catalog.queries.projects import ProjectProblem
     from headrace.catalog.queries.rows import DatasetStatus, RunInput, RunReport
+    from headrace.catalog.retirement import Retirement
     from headrace.catalog.unreported import UnreportedVersion
     from headrace.slas.queries import SlaObjectiveStatus
 
 app = typer.Typer()
 MAX_VERSIONS_SHOWN = 5  # exact versions per line
+MAX_RETIRED_NAMED = 5
 MAX_LISTED = 40  # datasets; of a larger catalog only those that need attention are listed
 
 
@@ -32,6 +34,9 @@ def status(
     every: Annotated[
         bool,
         typer.Option("--all", help=f"List every dataset, also in a catalog of more than {MAX_LISTED}."),
+    ] = False,
+    retired: Annotated[
+        bool, typer.Option("--retired", help="Show the retired datasets, which are omitted otherwise.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -43,12 +48,14 @@ def status(
     from headrace.alerts.heartbeat import alerting_status
     from headrace.catalog import queries
     from headrace.catalog.queries.projects import project_problems
+    from headrace.catalog.retirement import retirements
     from headrace.catalog.unreported import unreported_versions
     from headrace.database.connection import connect
 
     engine = connect()
     unreported = unreported_versions(engine)  # marks runs whose process died as LOST
-    statuses = queries.status(engine)
+    statuses = queries.status(engine, retired=retired)
+    gone = retirements(engine)
     objectives = objectives_by_dataset(engine)
     problems = project_problems(engine)
     if as_json:
@@ -64,6 +71,7 @@ def status(
                 "datasets": found,
                 "unreported": [unreported_facts(each) for each in unreported],
                 "declarations": queries.to_json(problems),
+                "retired": queries.to_json(gone),
             }
         )
         return
@@ -82,6 +90,8 @@ def status(
         *_invalid(problems),
     ]
     typer.echo("\n".join(remarks) if remarks else "All is well." if statuses else "No dataset is registered.")
+    for line in _retired(gone, in_full=retired):
+        typer.echo(line)
 
 
 @app.command(epilog=examples("headrace why 3f9c21d0", "headrace why 3f9c21d0 --json"))
@@ -237,6 +247,17 @@ def _invalid(problems: Sequence[ProjectProblem]) -> Iterator[str]:
             f"{problem.file}:{problem.line}: {field}{problem.message} (project {problem.project}, loaded"
             f" {ago(problem.loaded_at)}){hint}"
         )
+
+
+def _retired(retirements: Sequence[Retirement], *, in_full: bool) -> Iterator[str]:
+    """Name the retired datasets; in full with time, person and reason."""
+    if in_full:
+        for each in retirements:
+            yield f"{each.key} was retired {ago(each.at)} by {each.by}: {each.reason or 'no reason given'}."
+    elif retirements:
+        named = ", ".join(each.key for each in retirements[:MAX_RETIRED_NAMED])
+        more = len(retirements) - MAX_RETIRED_NAMED
+        yield f"Retired: {named}" + (f" and {more:,} more" if more > 0 else "") + " (--retired shows them)."
 
 
 def _explain(report: RunReport) -> None:

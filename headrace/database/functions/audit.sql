@@ -55,6 +55,9 @@ CREATE OR REPLACE TRIGGER audit_change AFTER INSERT ON catalog.dataset_name_chan
 CREATE OR REPLACE TRIGGER audit_change AFTER INSERT OR UPDATE ON catalog.dataset_pin
     FOR EACH ROW EXECUTE FUNCTION catalog.audit_change('dataset_id');
 
+CREATE OR REPLACE TRIGGER audit_change AFTER INSERT OR UPDATE ON catalog.dataset_retirement
+    FOR EACH ROW EXECUTE FUNCTION catalog.audit_change('dataset_id');
+
 CREATE OR REPLACE TRIGGER audit_rollback AFTER INSERT ON catalog.pointer_move
     FOR EACH ROW WHEN (NEW.kind = 'ROLLBACK') EXECUTE FUNCTION catalog.audit_change('dataset_id');
 

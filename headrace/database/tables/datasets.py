@@ -104,6 +104,21 @@ class DatasetNameChange(Base):
     changed_at: Mapped[datetime]
 
 
+class DatasetRetirement(Base):
+    """A retirement of a dataset, and its end: time, person and reason of both."""
+
+    __tablename__ = "dataset_retirement"
+    retirement_id: Mapped[UUID] = key()
+    organisation_id: Mapped[UUID] = reference("organisation.organisation_id")
+    dataset_id: Mapped[UUID] = reference("dataset.dataset_id")
+    retired_by: Mapped[str]
+    reason: Mapped[str]
+    retired_at: Mapped[datetime]
+    restored_by: Mapped[str | None]
+    restore_reason: Mapped[str | None]
+    restored_at: Mapped[datetime | None]
+
+
 class DatasetRegistration(Base):
     """A request for a new dataset, and the steward's decision."""
 

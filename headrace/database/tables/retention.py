@@ -3,7 +3,7 @@
 from datetime import date, datetime
 from uuid import UUID
 
-from sqlalchemy import BigInteger
+from sqlalchemy import ARRAY, BigInteger, Double, Integer, Uuid
 from sqlalchemy.orm import Mapped, mapped_column
 
 from headrace.database.tables.base import Base, key, reference
@@ -49,6 +49,9 @@ class RunDay(Base):
     timed: Mapped[int] = mapped_column(BigInteger)
     seconds: Mapped[float]
     longest: Mapped[float | None]
+    run_ids: Mapped[list[UUID]] = mapped_column(ARRAY(Uuid))
+    run_attempts: Mapped[list[int]] = mapped_column(ARRAY(Integer))
+    run_seconds: Mapped[list[float | None]] = mapped_column(ARRAY(Double))
 
 
 class EventDay(Base):

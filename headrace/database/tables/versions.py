@@ -41,7 +41,7 @@ class DatasetVersion(Base):
 
 
 class PublishedPointer(Base):
-    """The published version; at generation 0 only reserved by a publish."""
+    """The published version; none if only reserved by a publish (generation 0), or withdrawn."""
 
     __tablename__ = "published_pointer"
     dataset_id: Mapped[UUID] = key("dataset.dataset_id")
@@ -60,7 +60,7 @@ class PointerMove(Base):
     partition_key: Mapped[str] = mapped_column(primary_key=True)
     generation: Mapped[int] = mapped_column(primary_key=True)
     organisation_id: Mapped[UUID]
-    dataset_version_id: Mapped[UUID] = reference("dataset_version.dataset_version_id")
+    dataset_version_id: Mapped[UUID | None] = reference("dataset_version.dataset_version_id")
     previous_version_id: Mapped[UUID | None]
     kind: Mapped[str]
     run_id: Mapped[UUID | None]

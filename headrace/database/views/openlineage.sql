@@ -119,7 +119,7 @@ SELECT catalog.within_namespace(namespace_uri, named.name)::varchar(256) AS data
            50)::varchar(50) AS source_type,
        dataset.created_at::timestamptz(0) AS created_at,
        dataset.updated_at::timestamptz(0) AS updated_at,
-       CASE dataset.status WHEN 'DEPRECATED' THEN 'N' ELSE 'Y' END::char(1) AS is_active
+       CASE WHEN dataset.status IN ('DEPRECATED', 'RETIRED') THEN 'N' ELSE 'Y' END::char(1) AS is_active
 FROM openlineage_core.named_dataset named
 JOIN catalog.dataset USING (dataset_id)
 LEFT JOIN LATERAL (

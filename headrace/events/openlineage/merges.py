@@ -14,7 +14,7 @@ _STEPS = ("merge_same_edges", "merge_edges", "merge_double", "merge_rest")
 
 
 def merge(cursor: Cursor[Any], old: UUID, into: UUID) -> None:
-    """Merge the dataset `old` into `into`: versions, pointers, schemas, lineage, checks, pins, names.
+    """Merge the dataset `old` into `into`: versions, pointers, schemas, lineage, checks, SLA history, pins, names.
 
     The histories of both pointers are combined, in the order of their moves, and the newest move counts. A tag that
     both have is distinguished by the version's id. `old` is deleted; its names and its id resolve to `into`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +11,9 @@ from sqlalchemy import Engine
 
 from headrace.catalog.naming import Name, key_of
 from headrace.catalog.processes import lock_events
+from headrace.catalog.records import DatasetRecord
 from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
 from headrace.errors import CatalogError, UnknownDataset
 from headrace.events.openlineage import facets, runs, versions
 from headrace.events.openlineage import job_events as designs
@@ -20,6 +22,7 @@ from headrace.events.openlineage.ingestion import Owner, owner_of
 from headrace.events.openlineage.limits import InvalidEvent
 from headrace.events.openlineage.names import Mentions
 from headrace.events.openlineage.parsing import refuse_name
+from headrace.settings import settings
 
 _NOTE = """
 INSERT INTO catalog.dataset_name_change (
@@ -34,6 +37,20 @@ WHERE organisation_id = %(organisation)s AND namespace = %(namespace)s AND name 
 UNION ALL
 SELECT dataset_id FROM catalog.dataset WHERE organisation_id = %(organisation)s AND full_name = %(key)s
 LIMIT 1
+"""
+
+
+_FORMER = """
+SELECT full_name FROM catalog.dataset
+WHERE organisation_id = %s AND full_name = ANY (%s) AND (project IS NULL OR project = %s)
+"""
+_RENAME_PROCESS = """
+UPDATE catalog.process SET process_key = %(new)s, updated_at = now()
+WHERE organisation_id = %(organisation)s AND process_key = %(old)s AND external_name IS NULL AND job_name IS NULL
+  AND NOT EXISTS (
+      SELECT FROM catalog.process other
+      WHERE other.organisation_id = %(organisation)s AND other.process_key = %(new)s
+  )
 """
 
 
@@ -93,8 +110,8 @@ def rename(engine: Engine, organisation: UUID, dataset: str, name: str, *, by: s
         ).fetchone()
         if declared is not None:
             raise RenameRefused(
-                f"{dataset} is declared at {declared['declared_at']}: change its key there, then"
-                f" `headrace catalog merge {dataset} {name}`"
+                f"{dataset} is declared at {declared['declared_at']}: change its key there, and add"
+                f" `renamed_from: {dataset}`"
             )
         if old.namespace == owner.namespace != new.namespace:
             raise RenameRefused(
@@ -102,6 +119,36 @@ def rename(engine: Engine, organisation: UUID, dataset: str, name: str, *, by: s
             )
         _note(cursor, owner, "RENAME", old, new, former, by, reason)
         _decide(cursor, owner, [(old, new)])
+
+
+def follow_declarations(engine: Engine, records: Sequence[DatasetRecord]) -> None:
+    """Rename the datasets that are declared under a new key, with `renamed_from`, and the processes with their keys.
+
+    If both keys have a dataset already, the former one is merged. A former key that is unknown, declared here too, or
+    declared by another project is left alone.
+    """
+    declared = {record.key for record in records}
+    former = {
+        record.renamed_from: record.key
+        for record in records
+        if record.renamed_from is not None and record.renamed_from not in declared
+    }
+    if not former:
+        return
+    organisation, project = organisation_id(), settings().project_name
+    with transaction(engine) as cursor:
+        known = cursor.execute(_FORMER, [organisation, sorted(former), project]).fetchall()
+        if not known:
+            return
+        owner = _begin(cursor, organisation)
+        for row in known:
+            old, new = row["full_name"], former[row["full_name"]]
+            one, other = Name(owner.namespace, old), Name(owner.namespace, new)
+            kind = "RENAME" if _id_of(cursor, owner, other) is None else "MERGE"
+            reason = f"its declaration has `renamed_from: {old}`"
+            _note(cursor, owner, kind, one, other, _id_of(cursor, owner, one), f"project:{project}", reason)
+            _decide(cursor, owner, [(one, other)])
+            cursor.execute(_RENAME_PROCESS, {"organisation": organisation, "old": old, "new": new})
 
 
 def decide_again(cursor: Cursor[Any], owner: Owner) -> None:

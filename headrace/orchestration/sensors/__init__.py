@@ -1,10 +1,8 @@
 """The platform's sensors: landed files, completions, process triggers, unreported versions, SLAs, alerts."""
 
-from collections.abc import Sequence
-
 import dagster as dg
 
-from headrace.execution.plan import Plan
+from headrace.declarations.loading.project import Loaded
 from headrace.orchestration.sensors.alerts import alerts_sensor
 from headrace.orchestration.sensors.completions import completions_sensor
 from headrace.orchestration.sensors.landing import landing_sensor
@@ -13,14 +11,15 @@ from headrace.orchestration.sensors.reports import reports_sensor
 from headrace.orchestration.sensors.slas import slas_sensor
 
 
-def sensors(plans: Sequence[Plan]) -> list[dg.SensorDefinition]:
-    """Create the sensors for the datasets that `plans` declare."""
+def sensors(loaded: Loaded) -> list[dg.SensorDefinition]:
+    """Create the sensors for the declarations of a project."""
+    plans = loaded.plans
     return [
         landing_sensor(plans),
         completions_sensor(),
         process_trigger_sensor(plans),
         reports_sensor(plans),
-        slas_sensor(plans),
+        slas_sensor(plans, complete=not loaded.problems),
         alerts_sensor(),
         dg.AutomationConditionSensorDefinition(
             "dataset_triggers",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import dagster as dg
@@ -11,10 +12,12 @@ from sqlalchemy import Engine
 from headrace.alerts import heartbeat
 from headrace.autosys.garbage_collection import paused
 from headrace.catalog.registry import register
+from headrace.catalog.retirement import retire_undeclared
 from headrace.database.connection import connect
 from headrace.declarations.loading.project import records
 from headrace.errors import DeclaredElsewhere, UnknownDataset
-from headrace.execution.plan import Plan
+from headrace.events.openlineage import renames
+from headrace.execution.plan import Plan, ProcessPlan
 from headrace.orchestration.nouns import noun
 from headrace.slas.events import Kind
 from headrace.slas.queries import OutOfOrder, out_of_order
@@ -25,15 +28,16 @@ INTERVAL_SECONDS = 15  # deadlines are minutes
 _NAMED = 3  # late, and at-risk objectives shown
 
 
-def slas_sensor(plans: Sequence[Plan] = ()) -> dg.SensorDefinition:
+def slas_sensor(plans: Sequence[Plan] = (), *, complete: bool = False) -> dg.SensorDefinition:
     """Create the sensor over all SLA objectives. A tick is one transaction.
 
     The first tick of a code location registers `plans`, so that an SLA of a dataset that never ran is evaluated too.
+    complete: they are all declarations of the project, so that it retires what the project no longer declares.
     Otherwise it keeps no state of its own: objective states are in the catalog, and a tick that dies leaves no trace.
     Changes during a downtime are recorded at the time they happened.
     """
 
-    registration = _Registration(plans)
+    registration = _Registration(plans, complete=complete)
 
     @dg.sensor(
         name=heartbeat.JUDGING,
@@ -44,40 +48,63 @@ def slas_sensor(plans: Sequence[Plan] = ()) -> dg.SensorDefinition:
     def slas(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         engine = connect()
         with heartbeat.failures_recorded(engine, heartbeat.JUDGING):
-            unregistered = registration.register(engine)
-        if unregistered:
-            context.log.error(unregistered)
+            registered = registration.register(engine)
+        if registered.problem:
+            context.log.error(registered.problem)
+        if registered.retired:
+            context.log.warning(str(registered))
         with paused(), heartbeat.failures_recorded(engine, heartbeat.JUDGING):
             tick = evaluate(engine)
         heartbeat.record_heartbeat(engine, heartbeat.JUDGING, datetime.now(UTC))
-        found = f"{unregistered} {summary(tick, out_of_order(engine, _NAMED))}".strip()
+        found = f"{registered} {summary(tick, out_of_order(engine, _NAMED))}".strip()
         return dg.SensorResult(skip_reason=dg.SkipReason(found))
 
     return slas
 
 
+@dataclass(frozen=True, slots=True)
+class _Registered:
+    """Result of a registration. retired: datasets that are no longer declared."""
+
+    problem: str = ""
+    retired: Sequence[str] = ()
+
+    def __str__(self) -> str:
+        if not self.retired:
+            return self.problem
+        return (
+            f"Retired, as they are no longer declared: {_listed(self.retired[:_NAMED], len(self.retired))}."
+        )
+
+
 class _Registration:
     """The registration of a code location's declarations, once: they change only when it is loaded again."""
 
-    def __init__(self, plans: Sequence[Plan]) -> None:
+    def __init__(self, plans: Sequence[Plan], *, complete: bool) -> None:
         self._plans = plans
-        self._done = not plans
+        self._complete = complete
+        self._done = not plans  # also when the declarations cannot be found: that retires nothing
 
-    def register(self, engine: Engine) -> str:
-        """Register the declarations, unless that is done; returns the problem, or ''. A problem is tried again.
+    def register(self, engine: Engine) -> _Registered:
+        """Register the declarations, unless that is done. A problem is tried again.
 
         The SLAs registered before are evaluated all the same.
         """
         if self._done:
-            return ""
+            return _Registered()
+        datasets, processes = records(self._plans)
         try:
-            register(engine, *records(self._plans))
+            renames.follow_declarations(engine, datasets)
+            register(engine, datasets, processes)
         except (DeclaredElsewhere, UnknownDataset) as error:
-            return (
+            return _Registered(
                 f"New and changed SLAs are not evaluated, as the declarations cannot be registered: {error}"
             )
         self._done = True
-        return ""
+        if not self._complete:
+            return _Registered()
+        keys = [plan.record.key for plan in self._plans if isinstance(plan, ProcessPlan)]
+        return _Registered(retired=retire_undeclared(engine, [record.key for record in datasets], keys))
 
 
 def summary(tick: Tick, wrong: Sequence[OutOfOrder]) -> str:
@@ -99,9 +126,12 @@ def summary(tick: Tick, wrong: Sequence[OutOfOrder]) -> str:
 
 
 def _named(wrong: OutOfOrder) -> str:
-    names = ", ".join(wrong.keys)
-    more = wrong.count - len(wrong.keys)
-    return f"{names} and {more} more" if more else names
+    return _listed(wrong.keys, wrong.count)
+
+
+def _listed(keys: Sequence[str], count: int) -> str:
+    names = ", ".join(keys)
+    return f"{names} and {count - len(keys)} more" if count > len(keys) else names
 
 
 def _plain(word: Kind | SlaStatus) -> str:

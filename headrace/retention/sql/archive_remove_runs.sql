@@ -3,10 +3,13 @@ WITH gone AS MATERIALIZED (
     SELECT run.* FROM pg_temp.chosen_run JOIN catalog.process_run run USING (run_id, start_ts)
 ), summed AS (
     INSERT INTO catalog.run_day AS known (
-        process_id, day, state, organisation_id, runs, attempts, timed, seconds, longest
+        process_id, day, state, organisation_id, runs, attempts, timed, seconds, longest, run_ids, run_attempts,
+        run_seconds
     )
     SELECT process_id, (start_ts AT TIME ZONE 'UTC')::date, status, organisation_id, count(*), sum(greatest(attempt, 1)),
-           count(end_ts), coalesce(sum(extract(epoch FROM end_ts - start_ts)), 0), max(extract(epoch FROM end_ts - start_ts))
+           count(end_ts), coalesce(sum(extract(epoch FROM end_ts - start_ts)), 0), max(extract(epoch FROM end_ts - start_ts)),
+           array_agg(run_id ORDER BY run_id), array_agg(greatest(attempt, 1) ORDER BY run_id),
+           array_agg(extract(epoch FROM end_ts - start_ts)::double precision ORDER BY run_id)
     FROM gone
     GROUP BY 1, 2, 3, 4
     ON CONFLICT (process_id, day, state) DO UPDATE SET
@@ -14,7 +17,10 @@ WITH gone AS MATERIALIZED (
         attempts = known.attempts + excluded.attempts,
         timed = known.timed + excluded.timed,
         seconds = known.seconds + excluded.seconds,
-        longest = greatest(known.longest, excluded.longest)
+        longest = greatest(known.longest, excluded.longest),
+        run_ids = known.run_ids || excluded.run_ids,
+        run_attempts = known.run_attempts || excluded.run_attempts,
+        run_seconds = known.run_seconds || excluded.run_seconds
 ), makers AS (
     INSERT INTO catalog.archived_run AS known (run_id, organisation_id, process_id, start_ts)
     SELECT DISTINCT ON (run_id) run_id, organisation_id, process_id, start_ts

@@ -100,12 +100,15 @@ def list_datasets(
         str | None,
         Query(max_length=200, description="Only with this in key, description or owner, or as a tag."),
     ] = None,
+    retired: Annotated[
+        bool, Query(description="The retired datasets, which the list omits otherwise.")
+    ] = False,
     cursor: Cursor = None,
     limit: Limit = 100,
 ) -> Response:
     """List datasets ordered by key."""
     (after,) = place_of(cursor, tuple[str]) if cursor else ("",)
-    page = queries.datasets(engine, search, after=after, limit=limit)
+    page = queries.datasets(engine, search, retired=retired, after=after, limit=limit)
     following = cursor_of(page.next) if page.next is not None else None
     return shown(engine, caller, Page(items=list(page.rows), next=following))
 

@@ -1,5 +1,5 @@
 -- An incident closes when no objective belongs to it, the sensor ticks again, the processes that failed in it have run
--- since, and versions blocked in it have been published. failed: incidents with a run that has just failed.
+-- since, and versions blocked in it have been published, unless they are retired. failed: incidents with a run that has just failed.
 WITH quiet AS MATERIALIZED (
     SELECT incident_id
     FROM catalog.incident
@@ -20,6 +20,7 @@ WITH quiet AS MATERIALIZED (
 ), wrong AS MATERIALIZED (
     SELECT event.incident_id
     FROM event
+    JOIN catalog.process ON process.process_id = event.process_id AND process.lifecycle <> 'RETIRED'
     CROSS JOIN LATERAL (
         SELECT status
         FROM catalog.process_run run
@@ -31,6 +32,7 @@ WITH quiet AS MATERIALIZED (
     UNION ALL
     SELECT event.incident_id
     FROM event
+    JOIN catalog.dataset ON dataset.dataset_id = event.dataset_id AND dataset.status <> 'RETIRED'
     CROSS JOIN LATERAL (
         SELECT outcome
         FROM catalog.dataset_version version
@@ -47,7 +49,8 @@ WITH quiet AS MATERIALIZED (
       AND NOT EXISTS (SELECT FROM wrong WHERE wrong.incident_id = quiet.incident_id)
     RETURNING incident.*
 )
-SELECT closed.*, coalesce(dataset.owners, process.owners) AS owners, hit.members
+SELECT closed.*, coalesce(dataset.owners, process.owners) AS owners, hit.members,
+       coalesce(dataset.status = 'RETIRED', process.lifecycle = 'RETIRED', false) AS retired
 FROM closed
 LEFT JOIN (SELECT incident_id, array_agg(DISTINCT subject) AS members FROM event GROUP BY incident_id) hit USING (incident_id)
 LEFT JOIN catalog.dataset USING (dataset_id)

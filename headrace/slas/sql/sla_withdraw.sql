@@ -3,7 +3,10 @@
 -- one is withdrawn: a breach is settled as MISSED, so that an edit does not erase it. Returns the incidents that lose an
 -- objective.
 WITH changed AS MATERIALIZED (
-    SELECT objective.*, given.sla_id IS NOT NULL AS stays, given.definition AS new_definition, given.settled AS new_settled,
+    SELECT objective.*, given.sla_id IS NOT NULL AS stays,
+           CASE WHEN dataset.status = 'RETIRED' THEN 'the dataset was retired'
+                WHEN process.lifecycle = 'RETIRED' THEN 'the process was retired'
+                ELSE 'the SLA was changed' END AS why, given.definition AS new_definition, given.settled AS new_settled,
            given.before AS new_before,
            CASE WHEN objective.definition -> 'partition' IS DISTINCT FROM given.definition::jsonb -> 'partition'
                   OR objective.definition -> 'within_seconds' IS DISTINCT FROM given.definition::jsonb -> 'within_seconds'
@@ -13,6 +16,8 @@ WITH changed AS MATERIALIZED (
                 ELSE 'WITHDRAWN'
            END AS fate
     FROM catalog.sla_objective objective
+    LEFT JOIN catalog.dataset USING (dataset_id)
+    LEFT JOIN catalog.process ON process.process_id = objective.process_id
     LEFT JOIN pg_temp.given
       ON (given.sla_id, given.kind, given.ordinal) = (objective.sla_id, objective.kind, objective.ordinal)
     WHERE objective.sla_id = ANY (%(slas)s) AND given.definition::jsonb IS DISTINCT FROM objective.definition
@@ -33,7 +38,7 @@ WITH changed AS MATERIALIZED (
     )
     SELECT organisation_id, dataset_id, process_id, kind, ordinal, CASE state WHEN 'LATE' THEN 'MISSED' ELSE 'UNKNOWN' END,
            state, %(now)s, %(now)s, deadline, partition_key,
-           'the SLA was changed'
+           why
            || CASE state WHEN 'LATE' THEN ' ' || date_trunc('second', %(now)s - deadline) || ' after this deadline' ELSE '' END
     FROM wrong
 ), moved AS (
@@ -45,7 +50,7 @@ WITH changed AS MATERIALIZED (
         met_at = CASE changed.fate WHEN 'PENDING' THEN objective.met_at END,
         state = CASE WHEN wrong.objective_id IS NULL THEN objective.state ELSE 'UNKNOWN' END,
         since = CASE WHEN wrong.objective_id IS NULL THEN objective.since ELSE %(now)s END,
-        reason = CASE WHEN wrong.objective_id IS NULL THEN objective.reason ELSE 'the SLA was changed' END,
+        reason = CASE WHEN wrong.objective_id IS NULL THEN objective.reason ELSE changed.why END,
         incident_id = CASE WHEN wrong.objective_id IS NULL THEN objective.incident_id END
     FROM changed LEFT JOIN wrong USING (objective_id)
     WHERE objective.objective_id = changed.objective_id AND changed.stays

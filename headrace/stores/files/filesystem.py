@@ -82,7 +82,7 @@ class Files(Protocol):
         return [entry.name for entry in self.entries(location) if entry.is_directory]
 
     def delete(self, location: str) -> None:
-        """Delete a directory with its contents."""
+        """Delete a file, or a directory with its contents."""
 
     def replace_text(self, path: str, text: str) -> None:
         """Replace a text file atomically: readers see the old or the new content."""
@@ -178,7 +178,11 @@ class LocalFiles(Files):
     @override
     def delete(self, location: str) -> None:
         with reaching(location):
-            shutil.rmtree(local_path(location))
+            path = local_path(location)
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
 
     @override
     def replace_text(self, path: str, text: str) -> None:

@@ -52,7 +52,7 @@ def update_manifests(
     engine: Engine, dataset: str, session: Session, partitions: Collection[str | None] | None = None
 ) -> list[Manifest]:
     """Update the dataset's manifests (of these partitions, or all) to the published versions; current ones are
-    unchanged.
+    unchanged, and those of withdrawn pointers are deleted.
 
     They are stored in `_published` next to the dataset's versions, named `<partition or "current">.json`, and replaced
     atomically. External datasets have none: others write their files, to one place. `session` is only called for files
@@ -67,17 +67,33 @@ def update_manifests(
         with explained(folder, wholly=True):
             with ThreadPoolExecutor(_MAX_CONCURRENT_FILES) as writers:
                 updates = [writers.submit(_updated, row, folder, session) for row in published.rows]
+                removals = [
+                    writers.submit(_remove, _location(folder, partition), session)
+                    for partition in published.withdrawn
+                ]
+            for removal in removals:
+                removal.result()
             return [update.result() for update in updates]
 
 
 def _updated(row: PublishedRow, folder: str, session: Session) -> Manifest:
-    location = f"{folder}/{'current' if row.partition is None else escaped(row.partition)}.json"
+    location = _location(folder, row.partition)
     files = _files(location, session)
     behind = not (files.exists(location) and _is_of(files, location, row))
     if behind:
         stored = _files(row.version.location, session).data_files(row.version.location)
         files.replace_text(location, json.dumps(_content(row, stored), indent=2, default=str) + "\n")
     return Manifest(row.dataset, row.partition, row.version.tag, location, behind)
+
+
+def _remove(location: str, session: Session) -> None:
+    files = _files(location, session)
+    if files.exists(location):
+        files.delete(location)
+
+
+def _location(folder: str, partition: str | None) -> str:
+    return f"{folder}/{'current' if partition is None else escaped(partition)}.json"
 
 
 def _is_of(files: Files, location: str, row: PublishedRow) -> bool:

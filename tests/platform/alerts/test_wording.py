@@ -144,6 +144,9 @@ def test_a_pause_and_a_changed_sla_are_no_recovery() -> None:
     changed = render(replace(paused, facts={"ended_by": "SLA_CHANGED"}), over, Links(), at(30))
     assert changed.title == "SLA changed: LATE mart/delays"
     assert "the SLA was changed; the former deadline was not met" in changed.body
+    retired = render(replace(paused, facts={"ended_by": "RETIRED"}), over, Links(), at(30))
+    assert retired.title == "Retired: LATE mart/delays"
+    assert "mart/delays was found to be retired" in retired.body
 
 
 def test_a_recovery_of_what_was_never_delivered_says_so() -> None:

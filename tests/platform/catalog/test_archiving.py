@@ -286,6 +286,30 @@ def test_runs_with_late_events_are_updated_in_the_archive(engine: Engine) -> Non
     assert [(each.number, each.state) for each in report.attempts] == [(1, "SUCCESS"), (2, "FAILED")]
 
 
+def test_a_run_reported_again_after_it_was_archived_is_counted_once_at_once(engine: Engine) -> None:
+    def rolled_up() -> list[tuple[object, ...]]:
+        query = (
+            "SELECT state, runs, attempts, timed, longest FROM catalog.run_daily WHERE day < '2026-10-01' "
+            "ORDER BY state"
+        )
+        with engine.connect() as connection:
+            return [tuple(row) for row in connection.execute(sa.text(query))]
+
+    ingest(engine, [*nights("LOAD", 200, 2), *nights("OTHER", 200, 2)])
+    deliver_all(engine)
+    archive(engine)
+    before = rolled_up()
+    assert sum(int(str(row[1])) for row in before) == 2
+    ingest(engine, [job_event("LOAD", RunState.FAILED, OLD + 9, run="200", attempt=2, exit_code=3)])
+    deliver_all(engine)
+    late = rolled_up()
+    assert [(state, number) for state, number, *_ in late] == [("FAILED", 1), ("SUCCESS", 1)]
+    archive(engine)
+    after = rolled_up()
+    assert [row[:2] for row in after] == [row[:2] for row in late]
+    assert after[1] == late[1]
+
+
 def test_the_longest_of_a_day_is_one_that_is_still_of_it(engine: Engine) -> None:
     """Not a run that was reported late to have ended otherwise."""
     long, short = nights("LOAD", 200, state=RunState.FAILED), nights("LOAD", 2)

@@ -379,7 +379,7 @@ def test_status(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
     evaluate(engine)
     put(engine, "shop/raw", "raw-3", checks=(CheckResult("id_unique", CheckStatus.FAIL, 7),))
     found = ask("status")
-    assert set(found) == {"datasets", "unreported", "declarations"}
+    assert set(found) == {"datasets", "unreported", "declarations", "retired"}
     by_key = {row["key"]: row for row in found["datasets"]}
     assert [each["state"] for each in by_key["shop/clean"]["objectives"]] == ["ON_TRACK"]
     assert by_key["shop/clean"]["warning"] == ["name_short"]
@@ -425,6 +425,22 @@ def test_status_shows_the_invalid_declarations_of_the_last_load(
     assert "assets/shop/defs.yaml:3: colour: unknown (project " in invoke("status").stdout
     record_load(engine, [])
     assert ask("status")["declarations"] == []
+
+
+def test_a_retired_dataset_is_listed_on_request_only(shop: Engine, ask: Ask, invoke: Invoke) -> None:
+    assert invoke("retire", "lab/other", "--reason", "replaced").stdout == "lab/other is retired.\n"
+    again = invoke("retire", "lab/other", "--reason", "replaced")
+    assert (again.exit_code, "lab/other is retired already" in again.stderr) == (1, True)
+    assert [row["key"] for row in ask("datasets")["datasets"]] == ["shop/clean", "shop/raw"]
+    assert [row["key"] for row in ask("datasets", "--retired")["datasets"]] == ["lab/other"]
+    found = ask("status")
+    assert [row["key"] for row in found["datasets"]] == ["shop/clean", "shop/raw"]
+    assert [(row["key"], row["reason"]) for row in found["retired"]] == [("lab/other", "replaced")]
+    assert "Retired: lab/other (--retired shows them)." in invoke("status").stdout
+    assert "lab/other was retired" in invoke("status", "--retired").stdout
+    assert invoke("restore", "lab/other", "--reason", "needed").stdout == "lab/other is restored.\n"
+    assert len(ask("datasets")["datasets"]) == 3
+    assert ask("status")["retired"] == []
 
 
 def test_status_names_runs_that_failed_and_that_go_on(shop: Engine, invoke: Invoke) -> None:

@@ -864,6 +864,26 @@ def test_a_key_declared_twice_names_both_places_and_keeps_the_first(project: Pro
     assert [record.declared_at for record in records(loaded.plans)[0]] == ["assets/a/defs.yaml:1"]
 
 
+def test_a_former_key_that_is_still_declared_or_was_given_twice_is_refused(project: Project) -> None:
+    def dataset(key: str, former: str) -> str:
+        return f"type: headrace.Dataset\nattributes: {{key: {key}, renamed_from: {former}, sql: SELECT 1 AS id}}\n"
+
+    project.write("a/defs.yaml", GOOD)
+    project.write("b/defs.yaml", dataset("shop/b", "shop/good"))
+    project.write("c/defs.yaml", dataset("shop/c", "shop/former"))
+    project.write("d/defs.yaml", dataset("shop/d", "shop/former"))
+    loaded = project.load()
+    assert [(each.field, each.message) for each in loaded.problems] == [
+        ("renamed_from", "shop/good is declared at assets/a/defs.yaml:1, so that it has not been renamed"),
+        (
+            "renamed_from",
+            "shop/former is the former key of another dataset, declared at assets/c/defs.yaml:1",
+        ),
+    ]
+    renamed = {each.key: each.renamed_from for each in records(loaded.plans)[0]}
+    assert renamed == {"shop/good": None, "shop/c": "shop/former"}
+
+
 def test_a_cycle_is_reported_with_its_path_and_excluded(project: Project) -> None:
     for name, reads in {"a": "b", "b": "c", "c": "a", "reader": "a", "apart": None}.items():
         source = f" FROM {reads}" if reads else ""

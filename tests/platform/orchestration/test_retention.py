@@ -11,7 +11,10 @@ import pytest
 from sqlalchemy import Engine
 
 from headrace.catalog.published import newest
+from headrace.catalog.records import DatasetRecord
+from headrace.catalog.registry import register
 from headrace.catalog.runs import attempt
+from headrace.events.openlineage.renames import follow_declarations
 from headrace.orchestration.garbage import garbage
 from headrace.settings import settings
 from headrace.stores.files.store import FilesStore
@@ -63,3 +66,14 @@ def test_nothing_is_garbage_while_an_older_run_lives(
 def test_only_a_tag_is_ever_deleted(store: FilesStore) -> None:
     with pytest.raises(ValueError, match="not a version tag"):
         store.delete("shop/numbers", "_published")
+
+
+def test_the_files_of_a_renamed_dataset_are_no_garbage_if_its_former_key_is_declared_again(
+    store: FilesStore, engine: Engine
+) -> None:
+    published = newest(engine, "shop/numbers")
+    assert published is not None
+    follow_declarations(engine, [DatasetRecord("shop/figures", "parquet", renamed_from="shop/numbers")])
+    register(engine, [DatasetRecord("shop/numbers", "parquet")])
+    assert published.tag in store.tags("shop/numbers")
+    assert published.tag not in {each.tag for each in garbage(engine, store, now=LATER)}

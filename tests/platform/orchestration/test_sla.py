@@ -129,3 +129,20 @@ def test_a_concurrent_evaluation_is_reported(look: Look, engine: Engine) -> None
     with transaction(engine) as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [judging._LOCK, key])
         assert look() == "Another process evaluates the SLAs."
+
+
+def test_a_complete_load_retires_what_is_no_longer_declared_and_names_it(look: Look, engine: Engine) -> None:
+    declare(engine, {"mart/gone": HOUR})
+    assert look(slas_sensor([declared(max_age_seconds=60.0)], complete=True)).startswith(
+        "Retired, as they are no longer declared: mart/gone."
+    )
+    assert [each.key for each in sla_statuses(engine)] == ["night/weekend"]
+
+
+@pytest.mark.parametrize(("plans", "complete"), [([declared(max_age_seconds=60.0)], False), ([], True)])
+def test_a_load_with_problems_or_without_any_declaration_retires_nothing(
+    look: Look, engine: Engine, plans: list[ExternalPlan], complete: bool
+) -> None:
+    declare(engine, {"mart/gone": HOUR})
+    assert "Retired" not in look(slas_sensor(plans, complete=complete))
+    assert "mart/gone" in [each.key for each in sla_statuses(engine)]

@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from headrace.access.callers import Permission
 from headrace.catalog.records import CheckStatus, DatasetRecord, ProcessRecord, Technology
 from headrace.catalog.registry import register
+from headrace.catalog.retirement import retire
 from headrace.database.connection import transaction
 from headrace.slas.tick import evaluate
 from tests.platform.service.conftest import OTHER, Ask, put, run_event
@@ -62,6 +63,14 @@ def test_lists_datasets_page_by_page(reader: TestClient) -> None:
     assert keys == ["mart/delays", "mart/report", "raw/flights"]
     assert [row["key"] for row in all_of(reader, "dataset", search="gold")] == []
     assert [row["key"] for row in all_of(reader, "dataset", search="tier")] == ["mart/delays"]
+
+
+def test_lists_retired_datasets_on_request_only(reader: TestClient, catalog: Engine) -> None:
+    retire(catalog, "mart/report", by="user:alice", reason="replaced")
+    assert [row["key"] for row in all_of(reader, "dataset")] == ["mart/delays", "raw/flights"]
+    assert [row["key"] for row in all_of(reader, "dataset", retired=True)] == ["mart/report"]
+    shown = reader.get("/api/v1/dataset/mart/report").json()
+    assert (shown["dataset"]["status"], shown["status"]["key"]) == ("RETIRED", "mart/report")
 
 
 def test_pages_over_versions_that_were_written_at_once(reader: TestClient, catalog: Engine) -> None:

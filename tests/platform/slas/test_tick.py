@@ -6,8 +6,10 @@ import pytest
 from sqlalchemy import Engine
 
 from headrace.catalog.queries.datasets import dataset
+from headrace.catalog.retirement import restore, retire
 from headrace.database.connection import transaction
 from headrace.slas.calendar_feed import deadline_feed
+from headrace.slas.events import Kind
 from headrace.slas.queries import sla_statuses
 from headrace.slas.tick import evaluate
 from tests.platform.slas.building import alert_events, declare, published, ran
@@ -271,3 +273,49 @@ def test_a_removed_sla_is_gone_after_the_next_tick(engine: Engine) -> None:
     evaluate(engine, at("2026-11-10T00:01"))
     with transaction(engine) as cursor:
         assert cursor.execute("SELECT FROM catalog.sla").fetchall() == []
+
+
+def test_the_sla_of_a_retired_dataset_is_withdrawn_and_its_incident_closes(engine: Engine) -> None:
+    declare(engine, {"sales/orders": DAILY, "sales/lines": DAILY})
+    evaluate(engine, at("2026-11-10T04:00"))
+    evaluate(engine, at("2026-11-10T06:30"))
+    assert states(engine)["sales/orders DELIVERY"] == "LATE"
+    retire(engine, "sales/orders", by="user:alice", reason="replaced")
+    evaluate(engine, at("2026-11-10T06:40"))
+    assert states(engine) == {"sales/lines DELIVERY": "LATE"}
+    assert incidents(engine) == [("sales/lines", True), ("sales/orders", False)]
+    [closed] = [each for each in alert_events(engine) if each.kind is Kind.INCIDENT_CLOSED]
+    assert (closed.subject.key, closed.facts["ended_by"]) == ("sales/orders", "RETIRED")
+    evaluate(engine, at("2026-11-11T06:30"))
+    assert {"sales/orders DELIVERY"}.isdisjoint(states(engine))
+    with transaction(engine) as cursor:
+        rows = cursor.execute(
+            "SELECT outcome FROM catalog.sla_outcome JOIN catalog.dataset USING (dataset_id) "
+            "WHERE full_name = 'sales/orders'"
+        ).fetchall()
+        change = cursor.execute("SELECT reason FROM catalog.sla_change ORDER BY change_id").fetchall()
+    assert [row["outcome"] for row in rows] == ["MISSED"]
+    assert "the dataset was retired 00:40:00 after this deadline" in {row["reason"] for row in change}
+
+
+def test_the_sla_of_a_restored_dataset_is_evaluated_again(engine: Engine) -> None:
+    declare(engine, {"sales/orders": DAILY})
+    evaluate(engine, at("2026-11-10T04:00"))
+    retire(engine, "sales/orders", by="user:alice", reason="replaced")
+    evaluate(engine, at("2026-11-10T04:10"))
+    assert states(engine) == {}
+    restore(engine, "sales/orders", by="user:alice", reason="not yet")
+    evaluate(engine, at("2026-11-11T04:00"))
+    evaluate(engine, at("2026-11-11T06:30"))
+    assert states(engine) == {"sales/orders DELIVERY": "LATE"}
+
+
+def test_a_failed_run_of_a_retired_dataset_does_not_keep_its_incident_open(engine: Engine) -> None:
+    declare(engine, {"sales/orders": DAILY})
+    evaluate(engine, at("2026-11-10T04:00"))
+    ran(engine, "sales/orders", at("2026-11-10T05:00"), at("2026-11-10T05:05"), "FAILED")
+    evaluate(engine, at("2026-11-10T05:06"))
+    assert incidents(engine) == [("sales/orders", True)]
+    retire(engine, "sales/orders", by="user:alice", reason="replaced")
+    evaluate(engine, at("2026-11-10T05:10"))
+    assert incidents(engine) == [("sales/orders", False)]

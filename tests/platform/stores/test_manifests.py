@@ -172,3 +172,18 @@ def test_on_another_filesystem_through_spark(
             rewritten,
         )
     assert json.loads((tmp_path / "there/shop/far/_published/current.json").read_text())["tag"] == "t1"
+
+
+def test_the_manifest_of_a_withdrawn_partition_is_deleted(engine: Engine, put: Put) -> None:
+    def declare(*keys: str) -> None:
+        shape = {"type": "static", "keys": list(keys)}
+        register(engine, [DatasetRecord("shop/orders", "parquet", partition_definition=shape)])
+
+    declare("a", "b")
+    put("t1", "a")
+    put("t1", "b")
+    update_manifests(engine, "shop/orders", no_session)
+    declare("a")
+    assert [each.partition for each in update_manifests(engine, "shop/orders", no_session, ["a"])] == ["a"]
+    folder = local_path(f"{settings().warehouse_uri}/shop/orders/_published")
+    assert [file.name for file in folder.iterdir()] == ["a.json"]

@@ -2,11 +2,25 @@
 WITH sla AS (
     DELETE FROM catalog.sla
     WHERE dataset_id = %(old)s AND EXISTS (SELECT FROM catalog.sla other WHERE other.dataset_id = %(into)s)
+), outcome AS (
+    DELETE FROM catalog.sla_outcome outcome
+    WHERE subject_id = %(old)s
+      AND EXISTS (
+          SELECT FROM catalog.sla_outcome other
+          WHERE other.subject_id = %(into)s
+            AND (other.kind, other.ordinal, other.deadline) = (outcome.kind, outcome.ordinal, outcome.deadline))
+), arrivals AS (
+    DELETE FROM catalog.sla_arrival_history
+    WHERE subject_id = %(old)s
+      AND EXISTS (SELECT FROM catalog.sla_arrival_history other WHERE other.subject_id = %(into)s)
 ), def AS (
     DELETE FROM catalog.quality_check_def def
     WHERE dataset_id = %(old)s
       AND EXISTS (
           SELECT FROM catalog.quality_check_def other WHERE other.dataset_id = %(into)s AND other.name = def.name)
+), retirement AS (
+    UPDATE catalog.dataset_retirement SET restored_at = now(), restored_by = 'merge'
+    WHERE dataset_id = %(old)s AND restored_at IS NULL
 ), cleared AS (
     UPDATE catalog.cleared_column cleared SET withdrawn_at = now(), withdrawn_by = 'merge'
     WHERE dataset_id = %(old)s

@@ -1,5 +1,19 @@
 WITH sla AS (
     UPDATE catalog.sla SET dataset_id = %(into)s WHERE dataset_id = %(old)s
+), objective AS (
+    UPDATE catalog.sla_objective SET dataset_id = %(into)s WHERE dataset_id = %(old)s
+), change AS (
+    UPDATE catalog.sla_change SET dataset_id = %(into)s WHERE dataset_id = %(old)s
+), outcome AS (
+    UPDATE catalog.sla_outcome SET subject_id = %(into)s, dataset_id = %(into)s WHERE subject_id = %(old)s
+), arrivals AS (
+    UPDATE catalog.sla_arrival_history SET subject_id = %(into)s WHERE subject_id = %(old)s
+), incident AS (
+    UPDATE catalog.incident SET dataset_id = %(into)s WHERE dataset_id = %(old)s
+), alert AS (
+    UPDATE catalog.alert SET dataset_id = %(into)s WHERE dataset_id = %(old)s
+), alert_event AS (
+    UPDATE catalog.alert_event SET dataset_id = %(into)s WHERE dataset_id = %(old)s
 ), def AS (
     UPDATE catalog.quality_check_def SET dataset_id = %(into)s WHERE dataset_id = %(old)s
 ), pin AS (
@@ -31,6 +45,8 @@ WITH sla AS (
     ON CONFLICT DO NOTHING
 ), provenance AS (
     UPDATE catalog.provenance SET dataset_id = %(into)s WHERE dataset_id = %(old)s
+), retirement AS (
+    UPDATE catalog.dataset_retirement SET dataset_id = %(into)s WHERE dataset_id = %(old)s
 ), cleared AS (
     UPDATE catalog.cleared_column
     SET dataset_id = CASE dataset_id WHEN %(old)s THEN %(into)s::uuid ELSE dataset_id END,

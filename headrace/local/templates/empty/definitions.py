@@ -15,7 +15,7 @@ defs = dg.Definitions.merge(
         resources=RESOURCES,
         jobs=JOBS,
         schedules=SCHEDULES,
-        sensors=sensors(loaded.plans),
+        sensors=sensors(loaded),
         # One process for a run: its datasets share one Spark session.
         executor=dg.in_process_executor,
     ),

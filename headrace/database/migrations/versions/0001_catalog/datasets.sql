@@ -33,7 +33,8 @@ CREATE TABLE catalog.dataset (
     tags                 jsonb NOT NULL,
     columns              jsonb NOT NULL,
     partitions           text,
-    status               text NOT NULL DEFAULT 'ACTIVE' CHECK (status IN ('DRAFT', 'ACTIVE', 'DEPRECATED')),
+    status               text NOT NULL DEFAULT 'ACTIVE' CHECK (
+        status IN ('DRAFT', 'ACTIVE', 'DEPRECATED', 'RETIRED')),
     metadata_json        jsonb NOT NULL,
     declared_at          text,
     declaration_hash     text NOT NULL,
@@ -92,6 +93,21 @@ CREATE TABLE catalog.dataset_name_change (
     changed_at      timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX dataset_name_change_former ON catalog.dataset_name_change (former_id);
+
+-- The retirements of datasets. retired_by: `project:NAME` if that project no longer declared the dataset, restored_by if
+-- it declared it again.
+CREATE TABLE catalog.dataset_retirement (
+    retirement_id   uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    dataset_id      uuid NOT NULL REFERENCES catalog.dataset,
+    retired_by      text NOT NULL,
+    reason          text NOT NULL,
+    retired_at      timestamptz NOT NULL DEFAULT now(),
+    restored_by     text,
+    restore_reason  text,
+    restored_at     timestamptz
+);
+CREATE UNIQUE INDEX dataset_retirement_current ON catalog.dataset_retirement (dataset_id) WHERE restored_at IS NULL;
 
 -- requested: the dataset as requested, which an approval puts into force.
 CREATE TABLE catalog.dataset_registration (

@@ -29,7 +29,8 @@ CREATE TABLE catalog.archived_run (
 );
 
 -- Sums over archived runs by process, day (UTC) of the start, and state. attempts: number of attempts. timed: runs with
--- an end; seconds: their total duration; longest: their longest.
+-- an end; seconds: their total duration; longest: their longest. run_ids, run_attempts, run_seconds: of each run, so that
+-- one that is reported again after it was archived is not counted twice until it leaves the archive.
 CREATE TABLE catalog.run_day (
     process_id      uuid NOT NULL REFERENCES catalog.process,
     day             date NOT NULL,
@@ -40,8 +41,12 @@ CREATE TABLE catalog.run_day (
     timed           bigint NOT NULL,
     seconds         double precision NOT NULL,
     longest         double precision,
+    run_ids         uuid[] NOT NULL,
+    run_attempts    integer[] NOT NULL,
+    run_seconds     double precision[] NOT NULL,
     PRIMARY KEY (process_id, day, state)
 );
+CREATE INDEX run_day_day ON catalog.run_day (organisation_id, day);
 
 -- Counts of archived events by day (UTC) and type.
 CREATE TABLE catalog.event_day (

@@ -1,7 +1,7 @@
 -- Processes, their runs, the run events that runs are projected from, and the outbox.
 
 -- instance: the scheduler (AUTOSERV) that runs the process, '' where there is only one. external_name: its name there.
--- lifecycle: RETIRED when the newest scan did not find it, UNSCANNED when a report names it and no scan has found it.
+-- lifecycle: RETIRED when the newest scan did not find it, or its project no longer declares it; UNSCANNED when a report names it and no scan has found it.
 -- job_namespace, job_name: the job in OpenLineage; null for declared and scanned processes, whose job is
 -- headrace://<organisation> and their key.
 CREATE TABLE catalog.process (

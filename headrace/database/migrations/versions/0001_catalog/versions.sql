@@ -39,32 +39,34 @@ CREATE INDEX dataset_version_newest_of_partition
     ON catalog.dataset_version (dataset_id, partition_key, produced_at DESC, dataset_version_id);
 CREATE INDEX dataset_version_run ON catalog.dataset_version (produced_by_run_id);
 
--- A row without a version (generation 0) is reserved by a publish that has not published yet.
+-- A row without a version is reserved by a publish that has not published yet (generation 0), or was withdrawn.
 CREATE TABLE catalog.published_pointer (
     dataset_id         uuid NOT NULL REFERENCES catalog.dataset,
     partition_key      text COLLATE "C" NOT NULL,
     organisation_id    uuid NOT NULL,
     dataset_version_id uuid REFERENCES catalog.dataset_version DEFERRABLE,
-    generation         integer NOT NULL DEFAULT 0 CHECK ((generation = 0) = (dataset_version_id IS NULL)),
+    generation         integer NOT NULL DEFAULT 0 CHECK (generation > 0 OR dataset_version_id IS NULL),
     moved_at           timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (dataset_id, partition_key)
 ) WITH (fillfactor = 70);
 CREATE INDEX published_pointer_version ON catalog.published_pointer (dataset_version_id);
 
--- The history of every pointer; it answers `as_of`.
+-- The history of every pointer; it answers `as_of`. WITHDRAW: the declaration no longer had the partition. RESTORE: it
+-- had it again.
 CREATE TABLE catalog.pointer_move (
     dataset_id          uuid NOT NULL REFERENCES catalog.dataset,
     partition_key       text COLLATE "C" NOT NULL,
     generation          integer NOT NULL,
     organisation_id     uuid NOT NULL,
-    dataset_version_id  uuid NOT NULL REFERENCES catalog.dataset_version DEFERRABLE,
+    dataset_version_id  uuid REFERENCES catalog.dataset_version DEFERRABLE,
     previous_version_id uuid,
-    kind                text NOT NULL CHECK (kind IN ('PUBLISH', 'ROLLBACK')),
+    kind                text NOT NULL CHECK (kind IN ('PUBLISH', 'ROLLBACK', 'WITHDRAW', 'RESTORE')),
     run_id              uuid,
     moved_by            text,
     reason              text,
     moved_at            timestamptz NOT NULL,
-    PRIMARY KEY (dataset_id, partition_key, generation)
+    PRIMARY KEY (dataset_id, partition_key, generation),
+    CHECK ((dataset_version_id IS NULL) = (kind = 'WITHDRAW'))
 );
 CREATE INDEX pointer_move_version ON catalog.pointer_move (dataset_version_id);
 -- A pointer that a person moved is not derived from the versions.

@@ -1,0 +1,144 @@
+"""Partitions that a changed declaration no longer has are withdrawn, and restored if it has them again."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+from sqlalchemy import Engine
+
+from headrace.catalog import queries
+from headrace.catalog.pins import choose, resolve
+from headrace.catalog.publishing import generations, publish
+from headrace.catalog.records import DatasetRecord, InputRequest, Outcome
+from headrace.catalog.registry import register
+from headrace.catalog.rollback import rollback
+from headrace.catalog.withdrawal import has_partition
+from headrace.database.connection import transaction
+from headrace.declarations.declaration import Partitions
+from headrace.declarations.partitions import definition, partition_shape
+from headrace.errors import MissingVersion
+from tests.platform.conftest import Draft
+
+BOTH = {"type": "static", "keys": ["a", "b"]}
+KEY = "dp/x"
+
+
+def declare(engine: Engine, partitions: Mapping[str, Any] | None, **metadata: Any) -> None:
+    register(engine, [DatasetRecord(KEY, "parquet", partition_definition=partitions, metadata=metadata)])
+
+
+def put(engine: Engine, draft: Draft, *partitions: str | None) -> list[Outcome]:
+    now = generations(engine, [(KEY, partition) for partition in partitions])
+    drafts = [draft(KEY, partition, now[KEY, partition]) for partition in partitions]
+    return [each.outcome for each in publish(engine, None, drafts)]
+
+
+def read(engine: Engine, as_of: datetime | None = None) -> list[str | None]:
+    """The partitions that a reader of all published ones gets."""
+    [found] = choose(engine, [InputRequest(KEY, "dp/reader", (), as_of=as_of)])
+    return [each.version.partition for each in found]
+
+
+def kinds(engine: Engine, partition: str) -> list[str]:
+    with transaction(engine) as cursor:
+        rows = cursor.execute(
+            "SELECT kind FROM catalog.pointer_move WHERE partition_key = %s ORDER BY generation", [partition]
+        )
+        return [row["kind"] for row in rows]
+
+
+def test_a_dataset_with_partitions_then_without_then_with_them_is_read_once(
+    engine: Engine, draft: Draft
+) -> None:
+    declare(engine, BOTH)
+    put(engine, draft, "a", "b")
+    declare(engine, None)
+    assert read(engine) == []
+    put(engine, draft, None)
+    assert read(engine) == [None]
+    declare(engine, BOTH)
+    assert read(engine) == ["a", "b"]
+    put(engine, draft, "a", "b")
+    assert read(engine) == ["a", "b"]
+    [found] = queries.status(engine)
+    assert found.partition_count == 2
+    assert kinds(engine, "") == ["PUBLISH", "WITHDRAW"]
+    assert kinds(engine, "a") == ["PUBLISH", "WITHDRAW", "RESTORE", "PUBLISH"]
+
+
+def test_a_static_key_that_was_removed_is_neither_read_nor_counted(engine: Engine, draft: Draft) -> None:
+    declare(engine, BOTH)
+    put(engine, draft, "a", "b")
+    then = datetime.now(UTC)
+    declare(engine, {"type": "static", "keys": ["a"]})
+    assert read(engine) == ["a"]
+    assert queries.status(engine)[0].partition_count == 1
+    assert read(engine, as_of=then) == ["a", "b"]
+    with pytest.raises(MissingVersion):
+        resolve(engine, [InputRequest(KEY, "dp/reader", ("b",))])
+
+
+def test_a_withdrawn_partition_can_be_rolled_back(engine: Engine, draft: Draft) -> None:
+    declare(engine, BOTH)
+    put(engine, draft, "b")
+    put(engine, draft, "b")
+    declare(engine, {"type": "static", "keys": ["a"]})
+    back = rollback(engine, KEY, "b", None, by="ada", reason="still needed")
+    assert (back.version.tag, back.generation) == ("v2", 4)
+    assert read(engine) == ["b"]
+    assert rollback(engine, KEY, "b", None, by="ada", reason="older").version.tag == "v1"
+
+
+def test_a_run_that_began_before_the_withdrawal_is_superseded(engine: Engine, draft: Draft) -> None:
+    declare(engine, BOTH)
+    put(engine, draft, "b")
+    late = draft(KEY, "b", 1)
+    declare(engine, {"type": "static", "keys": ["a"]})
+    [found] = publish(engine, None, [late])
+    assert found.outcome is Outcome.SUPERSEDED
+    assert found.reason is not None
+    assert "withdrawn, as the declaration no longer had this partition" in found.reason
+
+
+def test_the_partitions_of_an_external_dataset_are_left_alone(engine: Engine, draft: Draft) -> None:
+    declare(engine, BOTH, external=True)
+    put(engine, draft, "a", "b")
+    declare(engine, None, external=True)
+    assert read(engine) == ["a", "b"]
+
+
+SHAPES: Sequence[Mapping[str, Any]] = (
+    BOTH,
+    {"type": "daily", "start": "2026-01-01", "end": "2026-02-01"},
+    {"type": "weekly", "start": "2026-01-04", "end": "2026-03-01"},
+    {"type": "monthly", "start": "2026-01-01", "end": "2026-05-01"},
+    {"type": "hourly", "start": "2026-10-25-00:00", "end": "2026-10-26-00:00", "timezone": "Europe/Berlin"},
+    {
+        "type": "multi",
+        "dimensions": {"day": {"type": "daily", "start": "2026-01-01", "end": "2026-01-04"}, "country": BOTH},
+    },
+)
+
+
+@pytest.mark.parametrize("written", SHAPES, ids=lambda written: str(written["type"]))
+def test_a_declaration_has_exactly_the_keys_that_dagster_makes(written: Mapping[str, Any]) -> None:
+    partitions = TypeAdapter[Any](Partitions).validate_python(written)
+    shape = partition_shape(partitions)
+    keys = set(definition(partitions).get_partition_keys())
+    others = {
+        "",
+        "c",
+        "2025-12-31",
+        "2026-01-02",
+        "2027-01-01",
+        "2026-01-01-00:00",
+        "a|2026-01-02",
+        "2026-01-02|a",
+    }
+    for each in SHAPES:
+        others |= set(definition(TypeAdapter[Any](Partitions).validate_python(each)).get_partition_keys())
+    assert keys
+    assert {key for key in keys | others if has_partition(shape, key)} == keys
+    assert {key for key in keys | others if has_partition(None, key)} == {""}
