@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from headrace.orchestration.materialization import PlannedRun
 
 STDOUT, STDERR = 1, 2
-INTERRUPTED = 130  # the exit code of Ctrl-C; Dagster does not tell it from SIGTERM
+INTERRUPTED = 130  # the exit code of Ctrl-C; with Dagster, SIGTERM looks the same
 LINE_INTERVAL_SECONDS = 60.0
 
 
