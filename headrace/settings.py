@@ -152,6 +152,11 @@ class Settings(BaseSettings):
         description="Whether the keyword `WORKD` of extended calendars counts the days of the holiday calendar as "
         "workdays. If unset, such calendars are reported as unknown.",
     )
+    dated_directories: bool = Field(
+        default=True,
+        description="Whether paths of other systems that end with a date (`credit-out/v20250908`, `dt=2025-09-08`) are "
+        "versions of one dataset, the path without it. If not, each is a dataset.",
+    )
     completions_interval: int = Field(
         default=5, ge=1, description="Seconds between two looks at the completion files."
     )

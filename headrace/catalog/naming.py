@@ -14,6 +14,13 @@ from headrace.settings import settings
 _TAG = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}")
 _WRITTEN = re.compile(r"[._]?\d{8}T\d{6}Z-[0-9a-f]{8}(?![0-9A-Za-z])")
 _PARTITION = "partition="
+# The last steps of a path, below a bucket, that are a date: 2025-09-08, dt=2025-09-08, v20250908, 20250908T0100,
+# year=2025/month=09/day=08.
+_DAY = r"(?:19|20)\d\d-?(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12]\d|3[01])"
+_DATED = re.compile(
+    rf"(?![\w+.-]+://[^/]*/[^/]+/?$)(?P<dataset>.*[^/:])/(?P<directory>(?:[A-Za-z_]\w*=|[vV]_?)?{_DAY}(?:[T_-]?\d\d(?:-?:?\d\d){{0,2}}Z?)?"
+    r"|year=\d{4}/month=\d\d?(?:/day=\d\d?)?)/?"
+)
 _SAME_STORE = {"s3a": "s3", "s3n": "s3", "wasbs": "wasb", "abfss": "abfs"}
 
 
@@ -30,11 +37,15 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The dataset of a reported name, and the version and partition in that name."""
+    """The dataset of a reported name, and the version and partition in that name.
+
+    directory: the dated directory of another system's dataset, which is its version; '' without one.
+    """
 
     name: Name
     version: str | None = None
     partition: str = ""
+    directory: str = ""
 
 
 def job(name: Name) -> Name:
@@ -69,20 +80,29 @@ def key_of(name: Name, own: str) -> str:
 
 
 def place(name: Name, own: str) -> Place:
-    """Return the dataset of a name: for a path below the warehouse Headrace's own, for any other name itself."""
+    """Return the dataset of a name: for a path below the warehouse Headrace's own, for any other name itself.
+
+    Without the dated directory at the end of a path, which is a version (setting `dated_directories`).
+    """
     return placer(own)(name)
 
 
 def placer(own: str) -> Callable[[Name], Place]:
-    """Return `place` for many names: the warehouse's location is determined once."""
-    return partial(_place, own=own, warehouse=settings().warehouse_uri)
+    """Return `place` for many names: the settings are read once."""
+    here = settings()
+    return partial(_place, own=own, warehouse=here.warehouse_uri, dated=here.dated_directories)
 
 
 @lru_cache(maxsize=50_000)
-def _place(name: Name, own: str, warehouse: str) -> Place:
+def _place(name: Name, own: str, warehouse: str, dated: bool) -> Place:
     root, path = _normal(warehouse), _located(name)
     if path is None or not path.startswith(f"{root}/"):
-        return Place(name)
+        found = _DATED.fullmatch(name.name) if dated else None
+        return (
+            Place(Name(name.namespace, found["dataset"]), directory=found["directory"])
+            if found
+            else Place(name)
+        )
     steps = [step for step in path.removeprefix(f"{root}/").split("/") if step]
     tagged = next((index for index, step in enumerate(steps) if _TAG.fullmatch(step)), None)
     if tagged is None:

@@ -311,6 +311,8 @@ def _use_facets(
     if place.version is not None:
         known = {"version": place.version, "partition": place.partition}
         facets["place"] = FacetStatement(at, digest, known)
+    if place.directory:
+        facets["directory"] = FacetStatement(at, digest, {"name": place.directory})
     return facets
 
 

@@ -137,7 +137,7 @@ def versions(document: Document) -> list[Written]:
         found.append(
             Written(
                 name_id=target,
-                tag=use.content("version").get("datasetVersion") or _tag(document, ended.at),
+                tag=_named_version(use) or _tag(document, ended.at),
                 at=ended.at,
                 path=use.content("path").get("value"),
                 row_count=_whole(statistics.get("rowCount")),
@@ -159,7 +159,7 @@ def uses(run_id: UUID, document: Document) -> Iterator[dict[str, Any]]:
                 "run_id": run_id,
                 "name_id": name_id,
                 "role": role,
-                "version": place.get("version") or use.content("version").get("datasetVersion"),
+                "version": place.get("version") or _named_version(use),
                 "partition_key": place.get("partition", ""),
                 "facets": {
                     name: stated.content
@@ -168,6 +168,11 @@ def uses(run_id: UUID, document: Document) -> Iterator[dict[str, Any]]:
                 },
                 "at": use.at,
             }
+
+
+def _named_version(use: Use) -> str | None:
+    """Return the version that the event names: in the spec's facet, or by the dated directory of the dataset."""
+    return use.content("version").get("datasetVersion") or use.content("directory").get("name")
 
 
 def _whole(count: float | None) -> int | None:

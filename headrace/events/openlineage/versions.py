@@ -248,7 +248,7 @@ def _is_made_up(row: Row) -> bool:
 
 def _names_a_version(document: Document) -> bool:
     """Return True if the run reports the version of any of its inputs."""
-    return any(use.facets.keys() & {"version", "place"} for use in document.inputs.values())
+    return any(use.facets.keys() & {"version", "place", "directory"} for use in document.inputs.values())
 
 
 def _row(organisation: UUID, run_id: UUID, version: Written, place: Mapping[str, Any]) -> Row:

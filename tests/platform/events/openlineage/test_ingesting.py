@@ -233,6 +233,28 @@ def test_versions_are_those_of_completed_runs_and_the_last_one_is_published(engi
     assert [(row[1], row[2]) for row in moves] == [(1, found[1].version.tag), (2, "snap-2")]
 
 
+def test_dated_directories_are_versions_of_one_dataset(engine: Engine) -> None:
+    """The first name is that of the requirement; consumers of one day are consumers of the dataset."""
+    for day in (8, 9):
+        directory = dataset(f"s3://bucket/credit-out/v2025090{day}", "S3")
+        ingest_valid(
+            engine,
+            run_event(run=day, outputs=[directory], minutes=day),
+            run_event(run=day + 10, job="reader", inputs=[directory], outputs=["y"], minutes=day + 20),
+        )
+    found = queries.versions(engine, "S3#s3://bucket/credit-out")
+    assert [(each.version.tag, each.published) for each in found] == [
+        ("v20250909", True),
+        ("v20250908", False),
+    ]
+    assert edges(engine) == {("S3#s3://bucket/credit-out", "db#y")}
+    with database.transaction(engine) as cursor:
+        read = cursor.execute(
+            "SELECT version FROM catalog.run_dataset WHERE run_id = %s AND role = 'INPUT'", [uuid(18)]
+        ).fetchall()
+    assert read == [{"version": "v20250908"}]
+
+
 def test_an_output_that_is_dropped_has_no_new_version(engine: Engine) -> None:
     ingest_valid(
         engine, run_event(outputs=[dataset("x", lifecycleStateChange=facet(lifecycleStateChange="DROP"))])

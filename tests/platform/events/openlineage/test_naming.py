@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 
 from headrace import settings as configuration
 from headrace.catalog import queries
-from headrace.catalog.naming import Name
+from headrace.catalog.naming import Name, Place, place
 from headrace.catalog.publishing import publish
 from headrace.catalog.queries import names as asking
 from headrace.catalog.queries.rows import Direction
@@ -323,3 +323,31 @@ def test_a_declared_dataset_becomes_part_of_the_one_it_is_called_now(engine: Eng
     assert (
         asking.locate_id(engine, organisation_id(), former) == queries.dataset(engine, "mart/new").dataset_id
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "of", "directory"),
+    [
+        ("credit-out/v20250908", "credit-out", "v20250908"),
+        ("/landing/trades/2025-09-08/", "/landing/trades", "2025-09-08"),
+        ("lake/trades/dt=2025-09-08", "lake/trades", "dt=2025-09-08"),
+        ("lake/trades/20250908T0100", "lake/trades", "20250908T0100"),
+        ("lake/trades/year=2025/month=09/day=08", "lake/trades", "year=2025/month=09/day=08"),
+        ("lake/trades/20251308", None, None),  # no date
+        ("lake/trades/12345678", None, None),
+        ("lake/trades_20250908", None, None),
+        ("lake/20250908/trades.csv", None, None),
+        ("20250908", None, None),
+        ("s3://bucket/20250908", None, None),  # a bucket is no dataset
+    ],
+)
+def test_a_path_that_ends_with_a_date_is_a_version_of_the_dataset_above(
+    monkeypatch: pytest.MonkeyPatch, name: str, of: str | None, directory: str | None
+) -> None:
+    found = place(Name("s3://bucket", name), "headrace://default")
+    assert found == Place(Name("s3://bucket", of or name), directory=directory or "")
+    monkeypatch.setenv("HEADRACE_DATED_DIRECTORIES", "false")
+    configuration.settings.cache_clear()
+    assert place(Name("s3://bucket", name), "headrace://default") == Place(Name("s3://bucket", name))
+    monkeypatch.undo()
+    configuration.settings.cache_clear()
