@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -60,6 +61,17 @@ OTHER = DatasetRecord("lab/other", "csv", sla={"deadline": "0 6 * * *", "timezon
 MAKE = ProcessRecord("shop/clean", Technology.SPARK, inputs=("shop/raw",), outputs=("shop/clean",))
 
 Invoke = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def _definitions_of_this_project() -> Iterator[None]:
+    """A command in another project imports that one's definitions.py under the same name."""
+    before = sys.modules.get("definitions")
+    yield
+    if before is None:
+        sys.modules.pop("definitions", None)
+    else:
+        sys.modules["definitions"] = before
 
 
 @pytest.fixture
