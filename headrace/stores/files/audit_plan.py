@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.catalog.records import Check, CheckResult
-from headrace.stores.files import column_scans, readback
+from headrace.stores.files import readback
 from headrace.stores.files.audit import Audit, RowCheck, result, row_count_result, unique_columns
-from headrace.stores.files.dictionaries import known_values
 from headrace.stores.files.directories import OutputDirectories, OutputDirectory
 from headrace.stores.files.footers import Bounds, Footer
 from headrace.stores.files.formats import PARQUET
 from headrace.stores.files.opening import files_for
 from headrace.stores.files.partitions import PartitionWrite
+from headrace.stores.files.proofs import column_scans
+from headrace.stores.files.proofs.dictionaries import known_values
 
 
 def with_footers(
