@@ -1,9 +1,14 @@
 """Cost of an audited, versioned write compared with the bare one: python benchmarks/materialization.py [--rows
-10000000].
+3000000] [--shapes orders,contacts,payments].
+
+Three shapes of data with ten checks each:
+orders   twenty columns, mostly numbers and codes; nulls, ranges, lists and patterns
+contacts seven columns, six of them text with unique values; patterns, lengths, lists and prefixes
+payments six columns; eight checks of rows, and `unique` on a number and on a text
 
 Three ways to do the same work, paired in one run, in an order that alternates, after one warm-up of each:
 bare     spark.read -> transform -> write.parquet, no check
-headrace the same through FilesStore.write with ten checks, statistics and a checksum
+headrace the same through FilesStore.write with the checks, statistics and a checksum
 pandera  pandera's own validate of the same checks, then the bare write
 Prints each way's median seconds and the median of the ratios to the bare write of the same round. CPU seconds
 are given beside, since they depend less on who else uses the machine.
@@ -18,7 +23,8 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark.sql.types as t
@@ -27,11 +33,13 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from headrace.catalog.records import Check
 from headrace.spark.session import SparkResource
 from headrace.stores.files.models import checks_of
 from headrace.stores.files.store import FilesStore
 
 STATES = ["new", "paid", "packed", "sent", "returned"]
+CURRENCIES = ["EUR", "USD", "GBP", "CHF"]
 
 
 class Orders(DataFrameModel):
@@ -59,7 +67,50 @@ class Orders(DataFrameModel):
     month: t.StringType = Field(nullable=True)
 
 
-def source(spark: SparkSession, rows: int) -> DataFrame:
+class Contacts(DataFrameModel):
+    """Six texts with unique values, ten checks."""
+
+    contact_id: t.LongType = Field(nullable=True)
+    email: t.StringType = Field(
+        str_matches=r"^[a-z0-9.]+@[a-z.]+$", str_length={"max_value": 80}, nullable=True
+    )
+    phone: t.StringType = Field(str_matches=r"^\+\d{6,15}$", str_startswith="+49", nullable=True)
+    iban: t.StringType = Field(str_matches=r"^[A-Z]{2}\d{2}[0-9A-Z]{10,30}$", nullable=True)
+    token: t.StringType = Field(
+        str_matches="^[0-9a-f]{40}$", str_length={"min_value": 40, "max_value": 40}, nullable=True
+    )
+    name: t.StringType = Field(str_contains=" ", notin=["unknown", "n/a"], nullable=True)
+    url: t.StringType = Field(str_startswith="https://", nullable=True)
+
+
+class Payments(DataFrameModel):
+    """Six columns with a unique number, nine checks; the tenth is that of `PaymentReferences`."""
+
+    payment_id: t.LongType = Field(gt=0)
+    reference: t.StringType = Field(str_startswith="PAY-", nullable=True)
+    amount: t.DecimalType(12, 2) = Field(ge=0, nullable=True)  # type: ignore[valid-type]
+    currency: t.StringType = Field(isin=CURRENCIES, nullable=True)
+    paid_at: t.TimestampType = Field(nullable=False)
+    channel: t.StringType = Field(notin=["unknown"], str_length={"max_value": 20}, nullable=True)
+
+    class Config:
+        """A pandera model has one set of unique columns."""
+
+        unique = ["payment_id"]
+
+
+class PaymentReferences(DataFrameModel):
+    """The second unique column of Payments."""
+
+    reference: t.StringType = Field(nullable=True)
+
+    class Config:
+        """The second set of unique columns."""
+
+        unique = ["reference"]
+
+
+def raw_orders(spark: SparkSession, rows: int) -> DataFrame:
     """Raw orders: sixteen columns of numbers, text, dates and nulls, none of them constant."""
     mixed = F.xxhash64("id")
     return spark.range(1, rows + 1, numPartitions=8).select(
@@ -86,7 +137,7 @@ def source(spark: SparkSession, rows: int) -> DataFrame:
     )
 
 
-def transform(raw: DataFrame) -> DataFrame:
+def clean_orders(raw: DataFrame) -> DataFrame:
     """Twenty clean columns: what a staging dataset typically does, and no shuffle that would hide the write."""
     gross = F.col("price").cast("double") * F.col("quantity")
     return raw.where("order_id % 97 != 0").select(
@@ -113,46 +164,117 @@ def transform(raw: DataFrame) -> DataFrame:
     )
 
 
+def raw_contacts(spark: SparkSession, rows: int) -> DataFrame:
+    """Raw contacts, of which every text is different."""
+    hashed = F.sha1(F.col("id").cast("string"))
+    return spark.range(1, rows + 1, numPartitions=8).select(
+        F.col("id").alias("contact_id"),
+        F.concat(F.lit("User."), "id", F.lit("@Example.com")).alias("email"),
+        F.concat(F.lit("+49"), F.lpad(F.col("id").cast("string"), 10, "0")).alias("phone"),
+        F.concat(F.lit("DE12"), F.upper(F.substring(hashed, 1, 18))).alias("iban"),
+        F.upper(hashed).alias("token"),
+        F.concat(F.lit("Person "), F.substring(hashed, 20, 12)).alias("name"),
+        F.concat(F.lit("https://example.com/"), F.substring(hashed, 5, 16)).alias("url"),
+    )
+
+
+def clean_contacts(raw: DataFrame) -> DataFrame:
+    """Seven columns, without the rows that are known to be wrong."""
+    return raw.where("contact_id % 97 != 0").withColumns(
+        {"email": F.lower("email"), "token": F.lower("token")}
+    )
+
+
+def raw_payments(spark: SparkSession, rows: int) -> DataFrame:
+    """Raw payments in no order, with a unique number and a unique text."""
+    mixed = F.xxhash64("id")
+    return spark.range(1, rows + 1, numPartitions=8).select(
+        # An odd factor modulo a power of two: each number once, in no order.
+        ((F.col("id") * 2_654_435_761) % (1 << 40)).alias("payment_id"),
+        F.concat(F.lit("pay-"), F.substring(F.sha1(F.col("id").cast("string")), 1, 20)).alias("reference"),
+        (F.abs(mixed % 100_000) / 100).cast("decimal(12,2)").alias("amount"),
+        F.element_at(F.array(*map(F.lit, CURRENCIES)), (F.abs(mixed % 4) + 1).cast("int")).alias("currency"),
+        F.timestamp_seconds(1_700_000_000 + F.abs(mixed % 30_000_000)).alias("paid_at"),
+        F.element_at(F.array(*map(F.lit, ["card", "transfer"])), (F.abs(mixed % 2) + 1).cast("int")).alias(
+            "channel"
+        ),
+        "id",
+    )
+
+
+def clean_payments(raw: DataFrame) -> DataFrame:
+    """Six columns, without the rows that are known to be wrong."""
+    return raw.where("id % 97 != 0").drop("id").withColumn("reference", F.upper("reference"))
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Raw data, the transform that is measured, and the models with the ten checks."""
+
+    raw: Callable[[SparkSession, int], DataFrame]
+    transform: Callable[[DataFrame], DataFrame]
+    models: tuple[type[DataFrameModel], ...]
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """The models' checks."""
+        return tuple(check for model in self.models for check in checks_of(model)[1])
+
+
+SHAPES: Mapping[str, Shape] = {
+    "orders": Shape(raw_orders, clean_orders, (Orders,)),
+    "contacts": Shape(raw_contacts, clean_contacts, (Contacts,)),
+    "payments": Shape(raw_payments, clean_payments, (Payments, PaymentReferences)),
+}
+
+
 def main() -> None:
-    """Run the comparison and print it, last of all as one line of JSON."""
+    """Run the comparison and print it, each shape's figures last as one line of JSON."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--rows", type=int, default=10_000_000)
-    arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--rows", type=int, default=3_000_000)
+    arguments.add_argument("--rounds", type=int, default=3)
     arguments.add_argument("--ways", default="bare,headrace,pandera")
+    arguments.add_argument("--shapes", default=",".join(SHAPES))
     given = arguments.parse_args()
     spark = SparkResource(master="local[2]", conf={"spark.driver.memory": "3g"}).session
-    folder = Path(tempfile.mkdtemp(prefix="headrace-benchmark-"))
     try:
-        _report(_measure(spark, folder, given.rows, given.rounds, given.ways.split(",")), given.rows)
+        for name in given.shapes.split(","):
+            folder = Path(tempfile.mkdtemp(prefix="headrace-benchmark-"))
+            try:
+                times = _measure(spark, folder, SHAPES[name], given.rows, given.rounds, given.ways.split(","))
+            finally:
+                shutil.rmtree(folder)
+            _report(name, times, given.rows)
     finally:
-        shutil.rmtree(folder)
         spark.stop()
 
 
 def _measure(
-    spark: SparkSession, folder: Path, rows: int, rounds: int, names: list[str]
+    spark: SparkSession, folder: Path, shape: Shape, rows: int, rounds: int, names: list[str]
 ) -> dict[str, list[tuple[float, float]]]:
     """(wall seconds, CPU seconds of this process and the JVM) of every round, by way."""
     raw = f"{folder}/raw"
-    source(spark, rows).write.parquet(raw)
+    shape.raw(spark, rows).write.parquet(raw)
     store = FilesStore(spark, folder.as_uri())
-    _, checks = checks_of(Orders)
+    checks = shape.checks
     assert len(checks) == 10, [check.name for check in checks]
 
     def bare() -> None:
-        transform(spark.read.parquet(raw)).write.parquet(f"{folder}/out/bare")
+        shape.transform(spark.read.parquet(raw)).write.parquet(f"{folder}/out/bare")
 
     def headrace() -> None:
         [written] = store.write(
-            transform(spark.read.parquet(raw)), dataset="out/headrace", tag=store.tag(), checks=checks
+            shape.transform(spark.read.parquet(raw)), dataset="out/headrace", tag=store.tag(), checks=checks
         )
         assert {result.status.value for result in written.check_results} == {"PASS"}, written.check_results
         assert written.row_count == rows - rows // 97
 
     def pandera() -> None:
-        checked = Orders.validate(transform(spark.read.parquet(raw)))  # type: ignore[arg-type]
-        assert not checked.pandera.errors, checked.pandera.errors  # type: ignore[attr-defined]
-        checked.write.parquet(f"{folder}/out/pandera")  # type: ignore[attr-defined]
+        frame = shape.transform(spark.read.parquet(raw))
+        for model in shape.models:
+            checked = model.validate(frame)  # type: ignore[arg-type]
+            assert not checked.pandera.errors, checked.pandera.errors  # type: ignore[attr-defined]
+        frame.write.parquet(f"{folder}/out/pandera")
 
     ways: dict[str, Callable[[], None]] = {"bare": bare, "headrace": headrace, "pandera": pandera}
     ways = {name: ways[name] for name in names}
@@ -169,18 +291,18 @@ def _measure(
     return times
 
 
-def _report(times: dict[str, list[tuple[float, float]]], rows: int) -> None:
-    summary: dict[str, object] = {"rows": rows, "rounds": len(times["bare"])}
+def _report(shape: str, times: dict[str, list[tuple[float, float]]], rows: int) -> None:
+    summary: dict[str, object] = {"shape": shape, "rows": rows, "rounds": len(times["bare"])}
     for name, spent in times.items():
         wall = statistics.median(s for s, _ in spent)
         ratio = statistics.median(s / b for (s, _), (b, _) in zip(spent, times["bare"], strict=True))
         cpu = statistics.median(c / b for (_, c), (_, b) in zip(spent, times["bare"], strict=True))
         summary[name] = {"median_s": round(wall, 2), "ratio": round(ratio, 3), "cpu_ratio": round(cpu, 3)}
-        print(f"{name:9} median {wall:7.2f} s   {ratio:5.3f} x bare   ({cpu:5.3f} x in CPU time)")
+        print(f"{shape:9} {name:9} median {wall:7.2f} s   {ratio:5.3f} x bare   ({cpu:5.3f} x in CPU time)")
     print(
         f"peak memory of the driver's Python: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB"
     )
-    print(json.dumps(summary))
+    print(json.dumps(summary), flush=True)
 
 
 def _cpu_seconds() -> float:

@@ -3,13 +3,16 @@
 A check is evaluated by the first of these methods that can:
 1. by the footers of the written Parquet files, which have bounds for every column at no cost: `not_null`, ranges,
    prefixes and comparisons hold for all rows if they hold for the bounds, which is true of most data;
-2. by the dictionaries of these files, which contain all values of a text column with few values: lists and patterns;
-3. by a count of failing rows that Spark makes while it writes (an Observation), one per remaining row check.
+2. by the dictionaries of these files, which contain all values of a text column with few values: lists, patterns
+   and lengths;
+3. by reading only the column of these checks, or the columns of a unique key, with Arrow (`column_scans`);
+4. by a count of failing rows that Spark makes while it writes (an Observation), one per remaining row check.
    A count of zero applies to every partition of a range;
-4. by reading the written, still unpublished files once more, for all remaining checks: those whose bounds
-   or dictionaries prove nothing or whose count is not zero (to separate partitions and to show examples), unique
-   keys and custom checks. So a valid write is read back only for `unique`, `unique_values_eq`, custom pandera
-   checks, and lists and patterns of a text column with very many values.
+5. by reading the written, still unpublished files once more with Spark, for all remaining checks: those that are not
+   proven or whose count is not zero (to separate partitions and to show examples), and custom checks.
+
+So Spark reads a valid write back only for `unique_values_eq`, custom pandera checks, columns too large for this
+process, patterns that RE2 and Java may understand differently, and unique keys with floating-point or nested columns.
 """
 
 from __future__ import annotations
@@ -46,7 +49,7 @@ class RowCheck:
     types: Mapping[str, str]  # column -> Spark's simple type name
     shown: tuple[str, ...]
     bounded: bool  # the files' footers may prove it
-    valued: bool  # the files' dictionaries may prove it
+    valued: bool  # the values of the text column may prove it, in a dictionary or all of them
 
     @cached_property
     def failing(self) -> Column:

@@ -9,12 +9,13 @@ from typing import Any
 from headrace.catalog.records import Check, CheckResult
 from headrace.stores.files import readback
 from headrace.stores.files.audit import Audit, RowCheck, result, row_count_result, unique_columns
-from headrace.stores.files.dictionaries import known_values
 from headrace.stores.files.directories import OutputDirectories, OutputDirectory
 from headrace.stores.files.footers import Bounds, Footer
 from headrace.stores.files.formats import PARQUET
 from headrace.stores.files.opening import files_for
 from headrace.stores.files.partitions import PartitionWrite
+from headrace.stores.files.proofs import column_scans
+from headrace.stores.files.proofs.dictionaries import known_values
 
 
 def with_footers(
@@ -65,8 +66,9 @@ def results(
             if count and row.check.quarantine:
                 detail["location"] = aside[output_directory.partition].location
             found[output_directory.partition].append(result(row.check, count, count == 0, detail))
+    repeated = _repeated(output_directories, audit)
     for check in audit.whole:
-        for key, outcome in _whole(output_directories, audit, check).items():
+        for key, outcome in _whole(output_directories, audit, check, repeated).items():
             found[key].append(outcome)
     if partition is not None:
         outcome = _partition(audit, observed)
@@ -92,6 +94,7 @@ def _failures(
             if not all(audit.proven(r, counts, output_directory.footer) for output_directory in filled)
         ]
         doubtful = _beyond_values(output_directories, filled, doubtful)
+        doubtful = _beyond_columns(output_directories, filled, doubtful)
         if not doubtful:
             continue
         read = [
@@ -121,8 +124,47 @@ def _beyond_values(
     return [row for row in rows if row not in provable]
 
 
+def _beyond_columns(
+    output_directories: OutputDirectories, filled: Sequence[OutputDirectory], rows: Sequence[RowCheck]
+) -> list[RowCheck]:
+    """Return the row checks that are not proven by reading their columns."""
+    valued = [row for row in rows if row.valued]
+    if output_directories.format != PARQUET or not valued:
+        return list(rows)
+    files = files_for(output_directories.root, output_directories.session)
+    stored = [file for output_directory in filled for file in output_directory.files]
+    proven: set[str] = set()
+    for column in {str(row.check.column) for row in valued}:
+        checks = [row.check for row in valued if row.check.column == column]
+        proven |= column_scans.none_fails(files, stored, column, checks)
+    return [row for row in rows if not (row.valued and row.check.name in proven)]
+
+
+def _repeated(output_directories: OutputDirectories, audit: Audit) -> dict[str, list[OutputDirectory]]:
+    """Return, by `unique` check, the directories in which a key may occur twice."""
+    files = files_for(output_directories.root, output_directories.session)
+    doubtful: dict[str, list[OutputDirectory]] = {}
+    for check in audit.whole:
+        if check.kind == "unique":
+            doubtful[check.name] = [
+                output_directory
+                for output_directory in output_directories.accepted
+                if output_directory.files
+                and not (
+                    output_directories.format == PARQUET
+                    and column_scans.is_unique(
+                        files, output_directory.files, unique_columns(check), audit.types
+                    )
+                )
+            ]
+    return doubtful
+
+
 def _whole(
-    output_directories: OutputDirectories, audit: Audit, check: Check
+    output_directories: OutputDirectories,
+    audit: Audit,
+    check: Check,
+    repeated: Mapping[str, Sequence[OutputDirectory]],
 ) -> dict[str | None, CheckResult]:
     """Return the results of a dataset check, by partition."""
     if check.kind == "row_count":
@@ -131,7 +173,7 @@ def _whole(
             for output_directory in output_directories.accepted
         }
     if check.kind == "unique":
-        return _unique(output_directories, audit, check)
+        return _unique(output_directories, audit, check, repeated[check.name])
     return {
         output_directory.partition: _one(output_directories, output_directory, audit, check)
         for output_directory in output_directories.accepted
@@ -139,12 +181,16 @@ def _whole(
 
 
 def _unique(
-    output_directories: OutputDirectories, audit: Audit, check: Check
+    output_directories: OutputDirectories, audit: Audit, check: Check, repeated: Sequence[OutputDirectory]
 ) -> dict[str | None, CheckResult]:
     columns = unique_columns(check)
     shown = [name for name in columns if name not in audit.sensitive]
-    filled = [output_directory for output_directory in output_directories.accepted if output_directory.files]
-    failed = readback.duplicates(output_directories.frame(filled), columns, shown) if filled else {}
+    failed: dict[str | None, readback.Failures] = {}
+    if repeated:
+        frame = output_directories.frame(repeated)
+        types = [audit.types[name] for name in columns]
+        if readback.may_repeat(frame, columns, types):
+            failed = readback.duplicates(frame, columns, shown)
     outcomes = {}
     for output_directory in output_directories.accepted:
         count, examples = failed.get(output_directory.partition, (0, []))

@@ -15,7 +15,7 @@ from headrace.spark.errors import WarehouseUnavailable
 from headrace.stores.files.filesystem import Files, StoredFile
 
 # Spark's marker of files whose days before 1582 are in the Julian calendar (datetimeRebaseModeInWrite=LEGACY).
-_LEGACY_CALENDAR = b"org.apache.spark.legacyDateTime"
+LEGACY_CALENDAR = b"org.apache.spark.legacyDateTime"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def _metadata(files: Files, file: StoredFile) -> pq.FileMetaData:
 def _footer(metadata: pq.FileMetaData, wanted: frozenset[str]) -> Footer:
     places = top_level(metadata)
     groups = [metadata.row_group(g) for g in range(metadata.num_row_groups)]
-    old_days = _LEGACY_CALENDAR in (metadata.metadata or {})
+    old_days = LEGACY_CALENDAR in (metadata.metadata or {})
 
     def bounds(name: str) -> Bounds:
         if name not in places:

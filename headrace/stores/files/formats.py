@@ -78,6 +78,13 @@ def reader_options(output: OutputFormat, columns: int) -> dict[str, str]:
     return {**_STRICT.get(output.format, {}), **_READING[output.format], **nulls, **given}
 
 
+def null_marker(output: OutputFormat, columns: int) -> str | None:
+    """Return the text that the reader takes for null; None if the options choose it, or the format needs none."""
+    if output.format != "csv" or "nullValue" in output.options:
+        return None
+    return reader_options(output, columns)["nullValue"]
+
+
 def foreign_reader_options(format: str, options: Mapping[str, str]) -> dict[str, str]:
     """Return Spark's reader options for external files: the declared ones, without silent loss unless requested."""
     return {**_STRICT.get(format, {}), **options}

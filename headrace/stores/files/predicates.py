@@ -202,7 +202,7 @@ _HOLDS: Mapping[str, Callable[[Any, Any, _Parameters], bool]] = {
     "str_startswith": lambda low, high, p: bool(low.startswith(p["string"]) and high.startswith(p["string"])),
 }
 BOUNDED = frozenset(_HOLDS) | {"not_null"}
-# Lists and patterns, mostly on columns with few values.
+# Judged by a text alone: its column's distinct values, or the column, prove them without Spark.
 VALUED = frozenset(
     [
         "isin",
@@ -213,6 +213,7 @@ VALUED = frozenset(
         "str_contains",
         "str_startswith",
         "str_endswith",
+        "str_length",
     ]
 )
 
@@ -226,6 +227,16 @@ def counted(condition: Column) -> Column:
     from pyspark.sql import functions as F
 
     return F.count(F.when(condition, F.lit(1)))
+
+
+def pattern_text(pattern: str | re.Pattern[str]) -> str:
+    """Return the regular expression of a `str_contains` check."""
+    return pattern.pattern if isinstance(pattern, re.Pattern) else pattern
+
+
+def starting_pattern(pattern: str | re.Pattern[str]) -> str:
+    """Return the regular expression of a `str_matches` check, which is searched from the start of the text."""
+    return "^" + pattern_text(pattern).removeprefix("^")
 
 
 def quoted(name: str) -> str:
@@ -256,8 +267,8 @@ def _meets(kind: str, value: Column, parameters: _Parameters) -> Column:
         ),
         "isin": lambda p: value.isin(list(p["allowed_values"])),
         "notin": lambda p: ~value.isin(list(p["forbidden_values"])),
-        "str_matches": lambda p: value.rlike("^" + _pattern(p["pattern"]).removeprefix("^")),
-        "str_contains": lambda p: value.rlike(_pattern(p["pattern"])),
+        "str_matches": lambda p: value.rlike(starting_pattern(p["pattern"])),
+        "str_contains": lambda p: value.rlike(pattern_text(p["pattern"])),
         "str_startswith": lambda p: value.startswith(p["string"]),
         "str_endswith": lambda p: value.endswith(p["string"]),
         "str_length": lambda p: _length(F.length(value), p),
@@ -275,10 +286,6 @@ def _length(length: Column, parameters: _Parameters) -> Column:
     if high is None:
         return length >= (low or 0)
     return length <= high if low is None else length.between(low, high)
-
-
-def _pattern(pattern: str | re.Pattern[str]) -> str:
-    return pattern.pattern if isinstance(pattern, re.Pattern) else pattern
 
 
 def _comparable(value: Any, type: str) -> Any:  # noqa: ANN401 - a check's parameter is any value

@@ -38,17 +38,31 @@ Failures = tuple[int, list[Any]]  # the number of failing rows, and examples
 
 
 def failures(frame: DataFrame, rows: Sequence[RowCheck]) -> dict[Key, dict[str, Failures]]:
-    """Return failing rows per partition and check, with the smallest and the largest failing value as examples."""
+    """Return failing rows per partition and check, with the smallest and the largest failing value as examples.
+
+    Examples are a second job, for the failed checks only: they make Spark sort all rows instead of hashing them.
+    """
+    counts = _per_partition(frame, [counted(row.failing).alias(row.check.name) for row in rows])
+    failed = [row for row in rows if row.shown and any(answer[row.check.name] for answer in counts.values())]
+    examples = _failing_ends(frame, failed) if failed else {}
+    return {
+        key: {
+            row.check.name: (answer[row.check.name], examples.get(key, {}).get(row.check.name, []))
+            for row in rows
+        }
+        for key, answer in counts.items()
+    }
+
+
+def _failing_ends(frame: DataFrame, rows: Sequence[RowCheck]) -> dict[Key, dict[str, list[Any]]]:
     from pyspark.sql import functions as F
 
     aggregates: list[Column] = []
     for number, row in enumerate(rows):
-        aggregates.append(counted(row.failing).alias(f"count{number}"))
-        if row.shown:
-            value = F.when(row.failing, _shown(frame, row.shown))
-            aggregates += [F.min(value).alias(f"low{number}"), F.max(value).alias(f"high{number}")]
+        value = F.when(row.failing, _shown(frame, row.shown))
+        aggregates += [F.min(value).alias(f"low{number}"), F.max(value).alias(f"high{number}")]
     return {
-        key: {r.check.name: (answer[f"count{n}"], _examples(answer, n, r.shown)) for n, r in enumerate(rows)}
+        key: {row.check.name: _examples(answer, number, row.shown) for number, row in enumerate(rows)}
         for key, answer in _per_partition(frame, aggregates).items()
     }
 
@@ -68,6 +82,26 @@ def none_fails(session: SparkSession, values: Mapping[str, set[str]], failing: S
         }
     )
     return session.createDataFrame(table).where(reduce(or_, failing)).isEmpty()
+
+
+def may_repeat(
+    frame: DataFrame,
+    columns: Sequence[str],
+    types: Sequence[str],
+    hash: Callable[..., Column] | None = None,
+) -> bool:
+    """Return False if no key occurs twice in a partition, as its 64-bit hashes prove; only these are shuffled.
+
+    hash: Spark's xxhash64 unless given. Equal keys have equal hashes (also NaN, and 0.0 and -0.0), except where Spark
+    cannot hash a type or compares texts by a collation: then nothing is proven.
+    """
+    from pyspark.sql import functions as F
+
+    if any(word in type for type in types for word in ("map<", "variant", "interval", "collate")):
+        return True
+    key = (hash or F.xxhash64)(F.col(PARTITION), *(F.col(quoted(name)) for name in columns))
+    hashes = frame.select(key.alias("hash")).repartition("hash").groupBy("hash").count()
+    return not hashes.where("count > 1").isEmpty()
 
 
 def duplicates(frame: DataFrame, columns: Sequence[str], shown: Sequence[str]) -> dict[Key, Failures]:

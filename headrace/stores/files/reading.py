@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from headrace.catalog.locators import FilesLocator
 from headrace.catalog.records import Column, Version
-from headrace.catalog.schema import widens
+from headrace.catalog.schema import nested_parts, struct_fields, widens
 from headrace.spark.errors import CorruptInput, SchemaMismatch, WarehouseUnavailable
 from headrace.spark.failures import corrupt, explained
 from headrace.stores.files.conversion import converted
@@ -103,7 +103,17 @@ def _reads_as(version: Version, columns: Sequence[Column]) -> bool:
 
 def schema_text(columns: Sequence[Column]) -> str:
     """Format the columns as Spark DDL."""
-    return ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
+    return ", ".join(f"{quoted(column.name)} {_ddl(column.type)}" for column in columns)
+
+
+def _ddl(type: str) -> str:
+    """Return a type with the names of its fields quoted, which Spark's simple type names are not."""
+    if type.startswith("struct<"):
+        fields = (f"{quoted(name)}:{_ddl(inner)}" for name, inner in struct_fields(type).items())
+        return f"struct<{','.join(fields)}>"
+    if type.startswith(("array<", "map<")):
+        return f"{type.partition('<')[0]}<{','.join(map(_ddl, nested_parts(type)))}>"
+    return type
 
 
 def scan(
@@ -138,7 +148,7 @@ def _scan(session: SparkSession, versions: Sequence[Version], columns: Sequence[
                 else converted(F.col(quoted(c.name)), types[c.name], c.type).alias(c.name)
             )
             if c.name in types
-            else F.lit(None).cast(c.type).alias(c.name)
+            else F.lit(None).cast(_ddl(c.type)).alias(c.name)
             for c in columns
         )
     )

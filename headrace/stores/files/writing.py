@@ -14,6 +14,7 @@ from headrace.spark.errors import SchemaMismatch
 from headrace.stores.files import audit_plan as auditing
 from headrace.stores.files.audit import Audit, plan
 from headrace.stores.files.directories import ACCEPTED, QUARANTINED, ROWS, OutputDirectories, OutputDirectory
+from headrace.stores.files.fidelity import lossy_counts, require_kept, require_names
 from headrace.stores.files.filesystem import Files, StoredFile
 from headrace.stores.files.footers import Footer, read_footers
 from headrace.stores.files.formats import PARQUET, OutputFormat, reader_options, writer_options
@@ -65,8 +66,13 @@ def write_version(
 ) -> list[WrittenVersion]:
     """Write the frame below `root`; see FilesStore.write."""
     columns = conformed(df, declared, dataset)
+    require_names(dataset, output, columns, df.schema)
     audit = plan(checks, columns)
-    reserved = {PARTITION, COLUMN if partition else "", ROWS if audit.quarantined is not None else ""}
+    reserved = {
+        PARTITION,
+        *([COLUMN] if partition else []),
+        *([ROWS] if audit.quarantined is not None else []),
+    }
     clash = [column.name for column in columns if column.name.lower() in reserved]
     if clash:
         raise SchemaMismatch(
@@ -77,6 +83,7 @@ def write_version(
     frame = df if df.columns == names else df.select(*map(quoted, names))
     audit.require_valid(frame)
     observed = _write(frame, root, output, audit, partition)
+    require_kept(dataset, output, names, observed)
     output_directories = _output_directories(
         session, files, root, output, columns, audit, partition, observed
     )
@@ -124,7 +131,8 @@ def _write(
     """Write the files in one Spark job; returns the counts made meanwhile.
 
     Keys of the result: `partition` (with `partition_low` and `partition_high`, examples) the rows that belong to no
-    requested partition; `check:<name>`; the names of readback.summary_aggregates for formats without footers.
+    requested partition; `check:<name>`; the names of fidelity.lossy_counts, and, for formats without footers, of
+    readback.summary_aggregates.
     """
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
@@ -161,6 +169,7 @@ def _write(
         ]
     if not footers and faithful and not directories:
         counts += [count.alias(name) for name, count in summary_aggregates(audit.types, accepted).items()]
+    counts += lossy_counts(output, audit.types, scope)
     if quarantined is not None:
         frame = frame.withColumn(ROWS, F.when(quarantined, F.lit("quarantined")).otherwise(F.lit("accepted")))
         directories.append(ROWS)

@@ -12,9 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace.catalog.records import Check
-from headrace.stores.files import dictionaries
-from headrace.stores.files.dictionaries import known_values
 from headrace.stores.files.opening import files_for
+from headrace.stores.files.proofs import dictionaries
+from headrace.stores.files.proofs.dictionaries import known_values
 
 FEW = ["NL", "DE", None, "FR"] * 500
 
