@@ -23,24 +23,36 @@ class UnreportedVersion:
     """A published version of a run that ended, or died, before everything was reported.
 
     delivered: descriptions of delivered notifications. failure: why others failed at the last try; None if nothing was
-    tried since the run. due: it is time for the next try. inputs: tags of its unpartitioned inputs by dataset.
+    tried since the run. inputs: tags of its unpartitioned inputs by dataset.
     """
 
     version: Version
     generation: int
     delivered: tuple[str, ...]
     failure: str | None
-    due: bool
     inputs: Mapping[str, str]
 
 
-def unreported_versions(engine: Engine, datasets: Collection[str] | None = None) -> list[UnreportedVersion]:
-    """Return unreported versions (of some datasets), oldest first; runs that died are marked LOST first."""
+@dataclass(frozen=True, slots=True)
+class UnreportedPage:
+    """The first unreported versions, and how many there are in all."""
+
+    versions: tuple[UnreportedVersion, ...] = ()
+    total: int = 0
+
+
+def unreported_versions(
+    engine: Engine, datasets: Collection[str] | None = None, *, due: bool = False
+) -> UnreportedPage:
+    """Return unreported versions (of some datasets), those never tried first, then the oldest.
+
+    Runs that died are marked LOST first. due: only those whose next try is due.
+    """
     reap(engine)
     with transaction(engine) as cursor:
         cursor.execute("SELECT FROM catalog.unreported_version LIMIT 1")
         if cursor.fetchone() is None:
-            return []
+            return UnreportedPage()
         rows = (
             statement("unreported_versions")
             .execute(
@@ -48,23 +60,24 @@ def unreported_versions(engine: Engine, datasets: Collection[str] | None = None)
                 {
                     "organisation": organisation_id(),
                     "datasets": None if datasets is None else list(datasets),
+                    "due": due,
                     "limit": _BATCH_SIZE,
                 },
             )
             .fetchall()
         )
         found = versions.by_ids(cursor, [row["dataset_version_id"] for row in rows])
-    return [
+    page = tuple(
         UnreportedVersion(
             version=found[row["dataset_version_id"]],
             generation=row["generation"],
             delivered=tuple(row["delivered"]),
             failure=row["failure"],
-            due=row["due"],
             inputs=row["inputs"],
         )
         for row in rows
-    ]
+    )
+    return UnreportedPage(page, rows[0]["total"] if rows else 0)
 
 
 def record_failure(engine: Engine, version_id: UUID, delivered: Sequence[str], failure: str) -> None:

@@ -1,7 +1,8 @@
--- Of runs that are not running: the published versions that are not reported, oldest first. Replaced ones need no report.
+-- Of runs that are not running: the published versions that are not reported, those never tried first. Replaced ones need
+-- no report.
 -- inputs: tags of the unpartitioned versions that it was made from, by dataset.
 SELECT unreported.dataset_version_id, pointer.generation, unreported.delivered, unreported.failure,
-       unreported.next_try_at <= now() AS due,
+       count(*) OVER () AS total,
        (SELECT coalesce(jsonb_object_agg(source.full_name, input.version_tag), '{}')
         FROM catalog.version_input used
         JOIN catalog.dataset_version input ON input.dataset_version_id = used.input_version_id AND input.partition_key = ''
@@ -17,5 +18,6 @@ WHERE unreported.organisation_id = %(organisation)s
       SELECT FROM catalog.run_attempt attempt
       WHERE attempt.run_id = version.produced_by_run_id AND attempt.state = 'RUNNING'
   )
-ORDER BY version.produced_at
+  AND (NOT %(due)s OR unreported.next_try_at <= now())
+ORDER BY unreported.tries, version.produced_at
 LIMIT %(limit)s

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from headrace.catalog.queries.projects import ProjectProblem
     from headrace.catalog.queries.rows import DatasetStatus, RunInput, RunReport
     from headrace.catalog.retirement import Retirement
-    from headrace.catalog.unreported import UnreportedVersion
+    from headrace.catalog.unreported import UnreportedPage, UnreportedVersion
     from headrace.slas.queries import SlaObjectiveStatus
 
 app = typer.Typer()
 MAX_VERSIONS_SHOWN = 5  # exact versions per line
 MAX_RETIRED_NAMED = 5
+MAX_UNREPORTED = 5  # versions that Dagster or a system to notify does not know
 MAX_LISTED = 40  # datasets; of a larger catalog only those that need attention are listed
 
 
@@ -69,7 +70,10 @@ def status(
         emit(
             {
                 "datasets": found,
-                "unreported": [unreported_facts(each) for each in unreported],
+                "unreported": {
+                    "total": unreported.total,
+                    "versions": [unreported_facts(each) for each in unreported.versions],
+                },
                 "declarations": queries.to_json(problems),
                 "retired": queries.to_json(gone),
             }
@@ -86,6 +90,7 @@ def status(
     remarks = [
         *_remarks(listed, objectives),
         *_unreported(unreported),
+        *_more_unreported(unreported),
         *alerting_status(engine, now).problems(now),
         *_invalid(problems),
     ]
@@ -222,8 +227,8 @@ def unreported_facts(unreported: UnreportedVersion) -> dict[str, object]:
     }
 
 
-def _unreported(versions: Sequence[UnreportedVersion]) -> Iterator[str]:
-    for each in versions:
+def _unreported(page: UnreportedPage) -> Iterator[str]:
+    for each in page.versions[:MAX_UNREPORTED]:
         version = each.version
         partition = f", partition {version.partition}," if version.partition else ""
         published = f"{version.dataset}{partition} is published as {version.tag}"
@@ -237,6 +242,11 @@ def _unreported(versions: Sequence[UnreportedVersion]) -> Iterator[str]:
                 f"{published}, but notifications failed: {each.failure}. Headrace tries again; `headrace legacy notify"
                 f" {version.dataset}` sends them immediately"
             )
+
+
+def _more_unreported(page: UnreportedPage) -> Iterator[str]:
+    if page.total > MAX_UNREPORTED:
+        yield f"{page.total - MAX_UNREPORTED:,} more published versions are not completely reported; --json lists them."
 
 
 def _invalid(problems: Sequence[ProjectProblem]) -> Iterator[str]:

@@ -52,9 +52,12 @@ def reports_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
         reported = 0
         with alone(engine, "reporting published versions") as mine:
             deadline = monotonic() + TIME_LIMIT.total_seconds()
-            for each in unreported_versions(engine, notices) if mine else ():
-                if each.due and monotonic() < deadline:
-                    reported += report_version(engine, context.instance, each, notices[each.version.dataset])
+            owed = unreported_versions(engine, notices, due=True).versions if mine else ()
+            for each in owed:
+                report_to_dagster(context.instance, each)
+            for each in owed:
+                if monotonic() < deadline:
+                    reported += deliver_notices(engine, each, notices[each.version.dataset])
             if mine:
                 delete_replaced(engine)
         record_heartbeat(engine, "publication_reports", datetime.now(UTC))
@@ -63,23 +66,21 @@ def reports_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
     return publication_reports
 
 
-def report_version(
-    engine: Engine, instance: dg.DagsterInstance, unreported: UnreportedVersion, notices: Sequence[Notice]
-) -> bool:
-    """Report the version to Dagster unless Dagster knows it, and deliver the missing notifications.
-
-    Returns False if a notification failed: it stays in the outbox for another try.
-    """
-    version = unreported.version
+def report_to_dagster(instance: dg.DagsterInstance, unreported: UnreportedVersion) -> None:
+    """Report the version to Dagster, unless Dagster knows it."""
     event = materialization(unreported)
     if not _is_known(instance, event):
         instance.report_runless_asset_event(event)
-    [notified] = notify(
-        missing(notices, version, unreported.delivered),
-        [version],
-        pauses=(),
-        within=TIME_LIMIT.total_seconds(),
-    )
+
+
+def deliver_notices(engine: Engine, unreported: UnreportedVersion, notices: Sequence[Notice]) -> bool:
+    """Deliver the missing notifications of a version that Dagster knows; then nothing is owed any more.
+
+    Returns False if one failed: the version stays in the outbox for another try.
+    """
+    version = unreported.version
+    undelivered = missing(notices, version, unreported.delivered)
+    [notified] = notify(undelivered, [version], pauses=(), within=TIME_LIMIT.total_seconds())
     if notified.failed:
         record_failure(engine, version.version_id, notified.delivered, "; ".join(notified.failed))
         return False

@@ -388,7 +388,8 @@ def test_status(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
     message = invoke("status").stdout
     assert "shop/raw: version raw-3 is blocked, failed check: id_unique (7 rows)." in message
     assert "lab/other has never been published." in message
-    first, *_ = found["unreported"]
+    first, *_ = found["unreported"]["versions"]
+    assert found["unreported"]["total"] == len(found["unreported"]["versions"])
     assert (first["dataset"], first["failure"]) == ("shop/clean", None)
     assert (
         f"shop/clean, partition {first['partition']}, is published as {first['version']}, but its run ended"

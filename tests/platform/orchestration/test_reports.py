@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from headrace.catalog.publishing import publish
 from headrace.catalog.records import RunState, Version, VersionDraft
 from headrace.catalog.runs import attempt
-from headrace.catalog.unreported import unreported_versions
+from headrace.catalog.unreported import UnreportedPage, unreported_versions
 from headrace.dagster_internals import DATA_VERSION_TAG
 from headrace.database.connection import transaction
 from headrace.orchestration.sensors.reports import reports_sensor
@@ -62,24 +62,24 @@ def test_the_sensor_reports_what_a_run_left_and_repeats_failed_notifications_onl
     project: Project, engine: Engine, tmp_path: Path, draft: Draft
 ) -> None:
     version = publish_only(engine, project, draft)
-    assert [each.version.tag for each in unreported_versions(engine)] == [version.tag]
+    assert [each.version.tag for each in unreported_versions(engine).versions] == [version.tag]
     tick(project)
     [event] = materializations(project)
     assert (event.tags or {})[DATA_VERSION_TAG] == version.tag
     flag = tmp_path / "flags" / f"orders.{version.tag}"
     assert flag.exists()
-    [waiting] = unreported_versions(engine)
+    [waiting] = unreported_versions(engine).versions
     assert "late/orders" in (waiting.failure or "")
-    assert not waiting.due
+    assert unreported_versions(engine, due=True) == UnreportedPage()
 
     flag.unlink()
     (tmp_path / "late").mkdir()
     tick(project)  # not due yet
-    assert len(unreported_versions(engine)) == 1
+    assert unreported_versions(engine).total == 1
     with transaction(engine) as cursor:
         cursor.execute("UPDATE catalog.unreported_version SET next_try_at = now()")
     tick(project)
-    assert unreported_versions(engine) == []
+    assert unreported_versions(engine) == UnreportedPage()
     assert (tmp_path / "late" / f"orders.{version.tag}").exists()
     assert not flag.exists()
     assert len(materializations(project)) == 1
@@ -102,5 +102,20 @@ def test_the_versions_of_a_live_run_are_left_to_it(project: Project, engine: Eng
     [plan] = project.plans
     with attempt(engine, run_id=uuid4(), process_key=plan.record.key) as current:
         publish(engine, current.run_id, [draft("shop/orders")])
-        assert unreported_versions(engine) == []
-    assert len(unreported_versions(engine)) == 1
+        assert unreported_versions(engine) == UnreportedPage()
+    assert unreported_versions(engine).total == 1
+
+
+def test_failing_notifications_of_many_versions_hold_up_no_other(
+    project: Project, engine: Engine, draft: Draft
+) -> None:
+    """Nor does the report to Dagster wait for notifications."""
+    publish_only(engine, project, draft)
+    with transaction(engine) as cursor:
+        cursor.execute(
+            "UPDATE catalog.unreported_version SET tries = 3, next_try_at = now() + interval '1 hour'"
+        )
+    newer = publish_only(engine, project, lambda key: draft(key, partition="other"))
+    [due] = unreported_versions(engine, due=True).versions
+    assert due.version.tag == newer.tag
+    assert next(each.version.tag for each in unreported_versions(engine).versions) == newer.tag

@@ -23,7 +23,7 @@ from sqlalchemy import Engine
 from headrace.catalog.published import newest
 from headrace.catalog.records import RunState
 from headrace.catalog.runs import reap
-from headrace.catalog.unreported import unreported_versions
+from headrace.catalog.unreported import UnreportedPage, unreported_versions
 from headrace.database.connection import transaction
 from headrace.settings import settings
 from tests.paths import REPOSITORY, WAIT_SECONDS
@@ -152,11 +152,11 @@ def test_a_run_killed_between_two_steps(place: str, project: Project, engine: En
         assert published.row_count == expected
 
         # What the publishing transaction left to be reported, until the run has reported it.
-        unreported = {each.version.tag for each in unreported_versions(engine)}
+        unreported = {each.version.tag for each in unreported_versions(engine).versions}
         assert unreported == ({published.tag} if place in ("after:publish", "before:report") else set())
 
         assert retry(project, run_id).success
-    assert unreported_versions(engine) == []
+    assert unreported_versions(engine) == UnreportedPage()
     assert seen <= {OLD, NEW}
     assert_one_new_version(engine)
     assert_manifest_is_current(engine)
