@@ -184,7 +184,7 @@ def streams() -> st.SearchStrategy[list[Source]]:
 
 
 @settings(
-    max_examples=25,
+    max_examples=60,
     phases=[Phase.generate],
     deadline=None,
     suppress_health_check=list(HealthCheck),
