@@ -243,6 +243,12 @@ def transaction(engine: Engine) -> Iterator[psycopg.Cursor[dict[str, Any]]]:
 
 @contextmanager
 def own_session(engine: Engine) -> Iterator[psycopg.Connection]:
+    """Yield an open session (`open_session`) and close it at the end of the block."""
+    with open_session(engine) as session:
+        yield session
+
+
+def open_session(engine: Engine) -> psycopg.Connection:
     """Open a connection outside the pool, for a lock that is kept for hours; closing it frees its locks.
 
     A new one: one from the pool would be the one with the catalog's prepared statements, lost with it.
@@ -254,8 +260,7 @@ def own_session(engine: Engine) -> Iterator[psycopg.Connection]:
         session.execute(
             "SET idle_session_timeout = 0; SET tcp_keepalives_idle = 30; SET tcp_keepalives_count = 4"
         )
-    with session:
-        yield session
+    return session
 
 
 @contextmanager

@@ -21,6 +21,7 @@ import sqlalchemy as sa
 
 from headrace.database import connection as database
 from headrace.database import embedded
+from headrace.errors import CatalogUnavailable
 from headrace.local import ports as webserver
 from headrace.local import processes, session
 from headrace.local import services as parts
@@ -40,6 +41,7 @@ def _print(text: str) -> None:
 
 
 SESSIONS_END_SECONDS = 5.0
+LOCK_SECONDS = 5.0  # between two questions whether the daemon lock is still held
 DAEMON_LOCK = 0x6865616472616365 + 1  # one `up` per database
 
 
@@ -57,7 +59,7 @@ def up(port: int | None = None, *, workspace: Path | None = None, say: Say = _pr
         _signalled() as stop_wanted,
         _port("Dagster's UI", port, webserver.FIRST_PORT) as port,
         _port("the service", None, SERVICE.first_port) as service_port,
-        _only_daemon(home),
+        _only_daemon(home) as daemon_lock,
     ):
         processes.sweep(home)  # left by a killed `up`
         url = f"http://{webserver.HOST}:{port}"
@@ -73,6 +75,10 @@ def up(port: int | None = None, *, workspace: Path | None = None, say: Say = _pr
                 parts.check_alive(services)
                 for service in services:
                     processes.rotate(service)
+                daemon_lock.keep()
+                if settings().database_url is None and embedded.was_killed(home):
+                    say("PostgreSQL was killed; starting it again.")
+                    embedded.start(home)
             say("Stopping Headrace.")
         _stop_database(home, say)
         say("Headrace has stopped.")
@@ -170,27 +176,73 @@ def _port(what: str, wanted: int | None, first: int) -> Iterator[int]:
         yield port
 
 
-@contextmanager
-def _only_daemon(home: Path) -> Iterator[None]:
-    """Keep other `up`s off a database set by database_url; raises AlreadyRunning with the place of the one that has it.
+class _DaemonLock:
+    """Keeps other `up`s off a database set by database_url, for the life of a session of its own.
 
-    Two daemons on one database would execute each other's runs, with the wrong settings and archive folder.
+    Two daemons on one database would execute each other's runs, with the wrong settings and archive folder. An embedded
+    database needs no lock: its state folder has one.
     """
-    if settings().database_url is None:
-        yield
-        return
-    engine = database.connect()
-    with database.own_session(engine) as own:
-        own.execute(
-            "SELECT set_config('application_name', %s, false)", [f"headrace up {socket.gethostname()}:{home}"]
-        )
-        taken = own.execute("SELECT pg_try_advisory_lock(%s)", [DAEMON_LOCK]).fetchone()
-        if taken != (True,):
+
+    def __init__(self, home: Path) -> None:
+        self._name = f"headrace up {socket.gethostname()}:{home}"
+        self._session: psycopg.Connection | None = None
+        self._asked: float | None = None
+
+    def keep(self) -> None:
+        """Take the lock; again if its session was lost (a failover, a firewall). Called often, it asks now and then.
+
+        Raises AlreadyRunning with the place of the `up` that has it, CatalogUnavailable at the first call only: a
+        database that is lost later is asked again.
+        """
+        now = time.monotonic()
+        first = self._asked is None
+        if settings().database_url is None or (self._asked is not None and now - self._asked < LOCK_SECONDS):
+            return
+        self._asked = now
+        if self._is_held():
+            return
+        try:
+            self._take()
+        except (CatalogUnavailable, psycopg.OperationalError):
+            if first:
+                raise
+
+    def release(self) -> None:
+        """Close the session, which frees the lock."""
+        if self._session is not None:
+            self._session.close()
+
+    def _is_held(self) -> bool:
+        try:
+            if self._session is not None:
+                self._session.execute("SELECT 1")
+                return True
+        except psycopg.OperationalError:
+            self._session = None
+        return False
+
+    def _take(self) -> None:
+        session = database.open_session(database.connect())
+        session.execute("SELECT set_config('application_name', %s, false)", [self._name])
+        if session.execute("SELECT pg_try_advisory_lock(%s)", [DAEMON_LOCK]).fetchone() != (True,):
+            holder = _holder(session)
+            session.close()
             raise AlreadyRunning(
-                f"another `headrace up` serves this database ({_holder(own)}), and would execute this one's runs. "
+                f"another `headrace up` serves this database ({holder}), and would execute this one's runs. "
                 "Stop it there, serve both projects by one workspace.yaml, or set another database_url."
             )
-        yield
+        self._session = session
+
+
+@contextmanager
+def _only_daemon(home: Path) -> Iterator[_DaemonLock]:
+    """Hold the lock of the database's only daemon; raises AlreadyRunning."""
+    lock = _DaemonLock(home)
+    try:
+        lock.keep()
+        yield lock
+    finally:
+        lock.release()
 
 
 def _holder(own: psycopg.Connection) -> str:

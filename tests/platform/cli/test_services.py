@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from headrace.database.connection import connect, transaction
 from headrace.local import ports as webserver
 from headrace.local import processes, session
 from headrace.local import services as parts
@@ -354,6 +355,28 @@ def test_a_second_daemon_on_a_database_is_refused() -> None:
         pytest.fail("two at once")
     with services._only_daemon(Path("/two")):
         pass
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_daemon_that_lost_its_lock_takes_it_again_or_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "LOCK_SECONDS", 0.0)
+    with services._only_daemon(Path("/one")) as one:
+        _end_session_of("/one")
+        one.keep()
+        with pytest.raises(AlreadyRunning), services._only_daemon(Path("/two")):
+            pytest.fail("two at once")
+        _end_session_of("/one")
+        with services._only_daemon(Path("/two")), pytest.raises(AlreadyRunning, match=":/two"):
+            one.keep()
+
+
+def _end_session_of(home: str) -> None:
+    with transaction(connect()) as cursor:
+        ended = cursor.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name LIKE %s",
+            [f"headrace up %:{home}"],
+        ).fetchall()
+    assert len(ended) == 1
 
 
 def test_a_long_log_is_rotated_while_its_process_writes(
