@@ -34,3 +34,22 @@ def _apprise_schemes() -> frozenset[str]:
 
     # Also of those that need a library that is not installed here, but may be where notifications are sent.
     return frozenset(NotificationManager().schemas())  # type: ignore[no-untyped-call]
+
+
+def is_complete(url: str) -> bool:
+    """Return False if the service of this URL needs more than it says, such as a host or a token.
+
+    True for a URL that names environment variables, or whose service needs a library that is not installed here: that
+    shows when something is sent.
+    """
+    import apprise
+    from apprise.manager_plugins import NotificationManager
+
+    scheme = url.partition("://")[0].lower()
+    services = NotificationManager()  # type: ignore[no-untyped-call]
+    if "${" in url or scheme in CHANNELS.names() or (scheme in services and not services[scheme].enabled):
+        return True
+    service = apprise.Apprise.instantiate(
+        url.replace("{owner}", "owner%40example.com"), suppress_exceptions=True
+    )
+    return service is not None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from headrace.alerts.channels import schemes
+from headrace.alerts.channels import is_complete, schemes
 from headrace.alerts.rules import ANY_OWNER, OWNERS, Quiet, Route, never_ends
 from headrace.catalog.queries.projects import Subjects
 from headrace.declarations.alerting.declaration import AlertsDeclaration, RouteDeclaration
@@ -49,7 +49,7 @@ def usable_destinations(declared: AlertsDeclaration) -> dict[str, str]:
     return {
         name: each.url
         for name, each in declared.destinations.items()
-        if name != OWNERS and _unknown_scheme(each.url) is None
+        if name != OWNERS and _unknown_scheme(each.url) is None and is_complete(each.url)
     }
 
 
@@ -82,12 +82,21 @@ def _destinations(written: Written, origin: Origin) -> Iterator[DeclarationError
                 if near
                 else "See https://appriseit.com/services/ for all URLs.",
             )
+        elif not is_complete(each.url):
+            yield origin.error(
+                ("destinations", name),
+                "the URL is not complete: nothing can be sent to it",
+                "See https://appriseit.com/services/ for what the service needs.",
+            )
 
 
 def _unknown_scheme(url: str) -> str | None:
     """Return the scheme of a URL that nothing can send to; a URL in an environment variable is not known here."""
     scheme, separator, _ = url.partition("://")
-    return scheme if separator and "$" not in scheme and scheme.lower() not in schemes() else None
+    if not separator or "$" in scheme or scheme.lower() in schemes():
+        return None
+    # The web address that a service shows for its hook works as well.
+    return None if scheme.lower() in ("http", "https") and is_complete(url) else scheme
 
 
 def _owners(written: Written, origin: Origin, subjects: Subjects) -> Iterator[DeclarationError]:

@@ -150,6 +150,14 @@ STEPS = "routes:\n  - name: r\n    steps: "
             r"alerts.yaml:3: destinations.b: there is no alert channel foo://\n",
         ),
         (
+            "destinations:\n  a: json://x\n  b: slack://tok",
+            r"alerts.yaml:3: destinations.b: the URL is not complete: nothing can be sent to it\n",
+        ),
+        (
+            "destinations:\n  a: https://example.com/hook",
+            r"alerts.yaml:2: destinations.a: there is no alert channel https://",
+        ),
+        (
             "destinations:\n  a: slak://x/#data",
             r"alerts.yaml:2: destinations.a: there is no alert channel slak://\n  Did you mean slack://",
         ),
