@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -60,13 +60,34 @@ def console(width: int | None = None) -> Console:
 
 
 def show(*parts: RenderableType) -> None:
-    """Print renderables, one below the other; one with longer identifiers than a line has room is printed wider."""
-    from rich.measure import Measurement
+    """Print renderables, one below the other.
+
+    A table with longer identifiers than a line has room is printed as one block for each row.
+    """
+    from rich.table import Table
 
     out = console()
     for part in parts:
-        least = Measurement.get(out, out.options.update(max_width=MAX_WIDTH), part).minimum
-        (out if least <= out.width else console(least + FOLDED_WIDTH)).print(part)
+        wide = _least_width(part, out) > out.width
+        for block in _blocks(part) if wide and isinstance(part, Table) and part.show_header else [part]:
+            least = _least_width(block, out)
+            (out if least <= out.width else console(least + FOLDED_WIDTH)).print(block)
+
+
+def _least_width(part: RenderableType, out: Console) -> int:
+    """Return the columns that the longest identifiers need."""
+    from rich.measure import Measurement
+
+    return Measurement.get(out, out.options.update(max_width=MAX_WIDTH), part).minimum
+
+
+def _blocks(wide: Table) -> Iterator[Table]:
+    """Yield each row of a table as names and values, one below the other."""
+    names = [str(column.header) for column in wide.columns]
+    for row in zip(*(column.cells for column in wide.columns), strict=True):
+        block = facts(zip(names, row, strict=True))
+        block.add_row()
+        yield block
 
 
 def emit(value: object) -> None:
