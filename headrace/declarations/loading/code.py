@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import dagster as dg
+import yaml
 
 from headrace.declarations.loading.files import import_failure
 from headrace.declarations.loading.project import Loaded, check, check_files
@@ -46,6 +49,29 @@ def project_code() -> ProjectCode:
 
 def check_project() -> list[DeclarationError]:
     """Return all problems of the project: of its declarations, and whatever else prevents Dagster from loading it."""
+    return [*_workspace_problems(project_root() / "workspace.yaml"), *_code_problems()]
+
+
+def _workspace_problems(file: Path) -> Iterator[DeclarationError]:
+    """Yield the modules of a workspace.yaml that do not exist: `headrace up` would serve nothing."""
+    if not file.is_file():
+        return
+    text = file.read_text(encoding="utf-8")
+    try:
+        entries = yaml.safe_load(text)["load_from"]
+        modules = [entry["python_module"] for entry in entries if "python_module" in entry]
+        places = [(each["module_name"], each.get("working_directory", ".")) for each in modules]
+    except (yaml.YAMLError, KeyError, TypeError) as error:
+        yield DeclarationError(file, 1, None, f"Dagster cannot read it: {error}")
+        return
+    for name, folder in places:
+        if PathFinder.find_spec(name.partition(".")[0], [str((file.parent / folder).resolve())]) is None:
+            line = next(number for number, each in enumerate(text.splitlines(), 1) if name in each)
+            message = f"there is no module {name} in {(file.parent / folder).resolve()}"
+            yield DeclarationError(file, line, "python_module.module_name", message)
+
+
+def _code_problems() -> list[DeclarationError]:
     try:
         code = project_code()
         code.defs.get_repository_def().load_all_definitions()

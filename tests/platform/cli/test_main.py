@@ -239,6 +239,25 @@ def test_check_finds_whatever_keeps_dagster_from_loading_the_project(
 
 
 @pytest.mark.parametrize(
+    ("workspace", "line", "message"),
+    [
+        ("load_from:\n  - python_module: {module_name: defnitions}\n", 2, "there is no module defnitions in"),
+        ("load_from: [\n", 1, "Dagster cannot read it"),
+        ("loads: []\n", 1, "Dagster cannot read it: 'load_from'"),
+    ],
+)
+def test_check_finds_a_workspace_that_serves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Invoke, workspace: str, line: int, message: str
+) -> None:
+    (tmp_path / "headrace.toml").touch()
+    (tmp_path / "workspace.yaml").write_text(workspace)
+    monkeypatch.setenv("HEADRACE_PROJECT", str(tmp_path))
+    problem = json.loads(invoke("check", "--json").stdout)["problems"][0]
+    assert (problem["file"], problem["line"]) == ("workspace.yaml", line)
+    assert message in problem["message"]
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         (("--partition", "a", "--partitions", "a...b"), "give --partition or --partitions, not both"),
