@@ -166,7 +166,9 @@ def _launch(data: Path) -> None:
     pid = _postmaster_pid(data)
     if pid is not None:
         return  # starting, or recovering: the caller waits for it
-    (data / "postmaster.pid").unlink(missing_ok=True)  # left by a killed server
+    # Left by a killed server. PostgreSQL takes its process for alive as long as nobody has collected its exit status.
+    for left in (data / "postmaster.pid", *data.glob(".s.PGSQL.*.lock")):
+        left.unlink(missing_ok=True)
     try:
         server = _server(data)
         server.ensure_pgdata_inited()

@@ -77,8 +77,7 @@ def up(port: int | None = None, *, workspace: Path | None = None, say: Say = _pr
                     processes.rotate(service)
                 daemon_lock.keep()
                 if settings().database_url is None and embedded.was_killed(home):
-                    say("PostgreSQL was killed; starting it again.")
-                    embedded.start(home)
+                    _start_again(home, say)
             say("Stopping Headrace.")
         _stop_database(home, say)
         say("Headrace has stopped.")
@@ -278,6 +277,21 @@ def _welcome(home: Path, url: str, service_port: int, load_errors: dict[str, str
             "    the full error is in the UI, under Deployment",
         ]
     return "\n".join([*lines, ""])
+
+
+def _start_again(home: Path, say: Say) -> None:
+    """Start the killed PostgreSQL; it may need some tries, until the processes of the killed one have ended."""
+    say("PostgreSQL was killed; starting it again.")
+    deadline = time.monotonic() + parts.START_SECONDS
+    while True:
+        try:
+            embedded.start(home)
+        except CatalogUnavailable:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(1)
+        else:
+            return
 
 
 def _stop_database(home: Path, say: Say) -> None:
