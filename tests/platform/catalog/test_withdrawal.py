@@ -109,6 +109,73 @@ def test_the_partitions_of_an_external_dataset_are_left_alone(engine: Engine, dr
     assert read(engine) == ["a", "b"]
 
 
+DAILY = {"type": "daily", "start": "2026-11-01", "end": "2026-11-30"}
+MONTHLY = {"type": "monthly", "start": "2026-10-01"}
+WEEKLY = {"type": "weekly", "start": "2026-11-01"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "key"),
+    [
+        (DAILY, MONTHLY, "2026-11-01"),
+        (DAILY, WEEKLY, "2026-11-01"),
+        (WEEKLY, DAILY, "2026-11-01"),
+        (MONTHLY, DAILY, "2026-11-01"),
+        ({"type": "static", "keys": ["2026-11-01"]}, DAILY, "2026-11-01"),
+        (DAILY, {**DAILY, "timezone": "Europe/Berlin"}, "2026-11-01"),
+        (
+            {"type": "multi", "dimensions": {"from": BOTH, "to": BOTH}},
+            {"type": "multi", "dimensions": {"buyer": BOTH, "seller": BOTH}},
+            "a|b",
+        ),
+        (
+            {"type": "multi", "dimensions": {"day": DAILY, "x": BOTH}},
+            {"type": "multi", "dimensions": {"day": MONTHLY, "x": BOTH}},
+            "2026-11-01|a",
+        ),
+    ],
+)
+def test_a_key_with_another_meaning_is_withdrawn_until_its_definition_is_declared_again(
+    engine: Engine, draft: Draft, before: Mapping[str, Any], after: Mapping[str, Any], key: str
+) -> None:
+    declare(engine, before)
+    put(engine, draft, key)
+    declare(engine, after)
+    assert read(engine) == []
+    declare(engine, before)
+    assert read(engine) == [key]
+    assert kinds(engine, key) == ["PUBLISH", "WITHDRAW", "RESTORE"]
+
+
+def test_each_definition_has_the_version_that_was_published_under_it(engine: Engine, draft: Draft) -> None:
+    def tags() -> list[str]:
+        [found] = choose(engine, [InputRequest(KEY, "dp/reader", ())])
+        return [each.version.tag for each in found]
+
+    declare(engine, DAILY)
+    put(engine, draft, "2026-11-01")
+    declare(engine, MONTHLY)
+    put(engine, draft, "2026-11-01")
+    declare(engine, WEEKLY)
+    assert tags() == []
+    declare(engine, DAILY)
+    assert tags() == ["v1"]
+    declare(engine, MONTHLY)
+    assert tags() == ["v2"]
+    declare(engine, {**MONTHLY, "start": "2026-11-01"})
+    assert tags() == ["v2"]
+
+
+def test_a_changed_range_keeps_the_partitions_that_remain(engine: Engine, draft: Draft) -> None:
+    declare(engine, DAILY)
+    put(engine, draft, "2026-11-01", "2026-11-02")
+    declare(engine, {"type": "daily", "start": "2026-11-02", "end_offset": 1})
+    assert read(engine) == ["2026-11-02"]
+    assert kinds(engine, "2026-11-02") == ["PUBLISH"]
+    declare(engine, DAILY)
+    assert read(engine) == ["2026-11-01", "2026-11-02"]
+
+
 SHAPES: Sequence[Mapping[str, Any]] = (
     BOTH,
     {"type": "daily", "start": "2026-01-01", "end": "2026-02-01"},
