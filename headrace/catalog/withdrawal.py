@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from psycopg import Cursor
 
@@ -19,6 +20,25 @@ JOIN catalog.published_pointer pointer USING (dataset_id)
 WHERE dataset.organisation_id = %s AND full_name = ANY (%s) AND pointer.generation > 0
   AND NOT (metadata_json ? 'external')
 ORDER BY full_name, partition_key
+"""
+# A version was published under the definition that its pointer's next such move left, or the present one.
+_DEFINITIONS = """
+SELECT pointer.dataset_version_id IS NOT NULL AS published, dataset.partition_definition, later.former_definition,
+       later.generation
+FROM catalog.dataset_version version
+JOIN catalog.dataset USING (dataset_id)
+JOIN catalog.published_pointer pointer USING (dataset_id, partition_key)
+LEFT JOIN LATERAL (
+    SELECT later.former_definition, later.generation
+    FROM catalog.pointer_move first
+    JOIN catalog.pointer_move later USING (dataset_id, partition_key)
+    WHERE first.dataset_version_id = version.dataset_version_id AND first.kind = 'PUBLISH'
+      AND later.generation > first.generation
+      AND later.former_definition IS NOT NULL AND later.previous_version_id IS NOT NULL
+    ORDER BY later.generation
+    LIMIT 1
+) later ON true
+WHERE version.dataset_version_id = %s
 """
 # What may change while the keys that remain keep their meaning.
 _RANGE = frozenset({"start", "end", "end_offset", "keys"})
@@ -63,6 +83,14 @@ def follow_declarations(cursor: Cursor[Any], former: Mapping[str, Mapping[str, A
             follow_pointers(cursor, ids[dataset], dataset, row["moved_at"])
             moved.append(dataset)
     return moved
+
+
+def is_readable(cursor: Cursor[Any], version_id: UUID) -> bool:
+    """Return True if the partition of this version is published, and its key has the meaning that it had then."""
+    row = cursor.execute(_DEFINITIONS, [version_id]).fetchone()
+    if row is None or not row["published"]:
+        return False
+    return row["generation"] is None or row["former_definition"] == _meaning(row["partition_definition"])
 
 
 def _meaning(definition: Mapping[str, Any] | None) -> dict[str, Any] | None:

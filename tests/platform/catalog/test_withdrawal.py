@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from sqlalchemy import Engine
 
 from headrace.catalog import queries
-from headrace.catalog.pins import choose, resolve
+from headrace.catalog.pins import choose, pin, resolve
 from headrace.catalog.publishing import generations, publish
 from headrace.catalog.records import DatasetRecord, InputRequest, Outcome
 from headrace.catalog.registry import register
@@ -18,7 +18,7 @@ from headrace.catalog.withdrawal import has_partition
 from headrace.database.connection import transaction
 from headrace.declarations.declaration import Partitions
 from headrace.declarations.partitions import definition, partition_shape
-from headrace.errors import MissingVersion
+from headrace.errors import MissingVersion, PinRefused
 from tests.platform.conftest import Draft
 
 BOTH = {"type": "static", "keys": ["a", "b"]}
@@ -107,6 +107,29 @@ def test_the_partitions_of_an_external_dataset_are_left_alone(engine: Engine, dr
     put(engine, draft, "a", "b")
     declare(engine, None, external=True)
     assert read(engine) == ["a", "b"]
+
+
+def test_a_version_of_a_withdrawn_partition_cannot_be_pinned(engine: Engine, draft: Draft) -> None:
+    declare(engine, None)
+    put(engine, draft, None)
+    declare(engine, BOTH)
+    put(engine, draft, "a")
+    with pytest.raises(PinRefused, match=r"no longer has\. It is published by partition: .* such as a"):
+        pin(engine, KEY, "v1", by="ada", reason="")
+    assert pin(engine, KEY, "v2", "a", by="ada", reason="").tag == "v2"
+    declare(engine, None)
+    with pytest.raises(PinRefused, match="no longer has"):
+        pin(engine, KEY, "v2", "a", by="ada", reason="")
+
+
+def test_a_day_cannot_be_pinned_as_a_month(engine: Engine, draft: Draft) -> None:
+    declare(engine, DAILY)
+    put(engine, draft, "2026-11-01")
+    declare(engine, MONTHLY)
+    put(engine, draft, "2026-11-01")
+    with pytest.raises(PinRefused, match="no longer has"):
+        pin(engine, KEY, "v1", "2026-11-01", by="ada", reason="")
+    assert pin(engine, KEY, "v2", "2026-11-01", by="ada", reason="").tag == "v2"
 
 
 DAILY = {"type": "daily", "start": "2026-11-01", "end": "2026-11-30"}
