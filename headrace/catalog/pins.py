@@ -11,6 +11,7 @@ from headrace.catalog import versions
 from headrace.catalog.naming import own_namespace
 from headrace.catalog.records import InputRequest, PinReason, ResolvedInput, Version
 from headrace.catalog.sql import statement
+from headrace.catalog.withdrawal import is_readable
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation, organisation_id
 from headrace.errors import MissingVersion, PinRefused, UnknownDataset, UnknownVersion
@@ -71,7 +72,7 @@ def pin(
     """Pin readers (all, or the dataset `consumer`) to the version `tag`, whatever is published; replaces an existing
     pin.
 
-    Raises UnknownVersion, and PinRefused for a version that was never published.
+    Raises UnknownVersion, and PinRefused for a version that was never published, or whose partition was withdrawn.
     """
     with transaction(engine) as cursor:
         ids = dataset_ids(cursor, {dataset, *([consumer] if consumer else [])})
@@ -79,6 +80,12 @@ def pin(
         if version.outcome != "PUBLISHED":
             raise PinRefused(
                 f"version {tag} of {named(dataset, partition)} is {version.outcome}: it cannot be read"
+            )
+        if not is_readable(cursor, version.version_id):
+            which = which_partition(cursor, ids[dataset], partition)
+            raise PinRefused(
+                f"version {tag} of {named(dataset, partition)} is of a partition that the declaration no longer has"
+                + (f". {which}" if which else "")
             )
         place = (ids[dataset], partition or "", ids[consumer] if consumer else None)
         _end_pin(cursor, place, by)

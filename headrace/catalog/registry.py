@@ -49,8 +49,9 @@ REGISTRATION_LOCK = 0x7265676973746572  # "register"
 
 def register(
     engine: Engine, datasets: Sequence[DatasetRecord], processes: Sequence[ProcessRecord] = ()
-) -> None:
-    """Store the declarations in one transaction; unchanged declarations cost one query.
+) -> list[str]:
+    """Store the declarations in one transaction; unchanged declarations cost one query. Returns the datasets of which
+    partitions were withdrawn or restored.
 
     A dataset or process with a known key is updated and keeps its id. The edges of each given process become exactly
     its inputs and outputs: former edges end, and stay in history. Raises UnknownDataset for an input or output that is
@@ -64,19 +65,19 @@ def register(
         changed = _changed(cursor, "process", "process_key", process_hashes)
         new_processes = [record for record in processes if record.key in changed]
         if not new_datasets and not new_processes:
-            return
+            return []
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
         _create_organisation(cursor)
         project, platform = settings().project_name, version("headrace")
         cursor.execute(_REGISTER_PROJECT, [organisation_id(), project, platform])
         cursor.execute(_UPDATE_PROJECT, [platform, organisation_id(), project])
         cursor.execute("SELECT catalog.make_partitions(now() - interval '1 month', %s)", [_MONTHS_AHEAD + 1])
-        if new_datasets:
-            _store_datasets(cursor, new_datasets, dataset_hashes)
+        moved = _store_datasets(cursor, new_datasets, dataset_hashes) if new_datasets else []
         if new_processes:
             _store_processes(cursor, new_processes, process_hashes)
         if new_datasets:
             link(cursor)
+    return moved
 
 
 def _create_organisation(cursor: Cursor[Any]) -> None:
@@ -136,19 +137,22 @@ def _changed(cursor: Cursor[Any], table: str, key: str, hashes: Mapping[str, str
     return {key for key, declared in hashes.items() if stored.get(key) != declared}
 
 
-def _store_datasets(cursor: Cursor[Any], records: Sequence[DatasetRecord], hashes: Mapping[str, str]) -> None:
+def _store_datasets(
+    cursor: Cursor[Any], records: Sequence[DatasetRecord], hashes: Mapping[str, str]
+) -> list[str]:
+    """Store the declarations, and return the datasets of which partitions were withdrawn or restored."""
     keys = [record.key for record in records]
     former = {
         row["full_name"]: row["partition_definition"]
         for row in cursor.execute(_PARTITIONS, [organisation_id(), keys])
     }
     _execute(cursor, "register_datasets", datasets=[_dataset_row(record, hashes) for record in records])
-    repartitioned = [
-        each.key
+    repartitioned = {
+        each.key: former[each.key]
         for each in records
         if former.get(each.key, each.partition_definition) != each.partition_definition
-    ]
-    follow_declarations(cursor, repartitioned)
+    }
+    moved = follow_declarations(cursor, repartitioned)
     project = settings().project_name
     ending = [f"project:{project}", f"{project} declares it again", organisation_id(), keys]
     cursor.execute(_END_RETIREMENTS, ending)
@@ -169,6 +173,7 @@ def _store_datasets(cursor: Cursor[Any], records: Sequence[DatasetRecord], hashe
     _execute(cursor, "register_checks", keys, checks=checks)
     slas = [{"dataset": record.key, "definition": record.sla} for record in records if record.sla is not None]
     _execute(cursor, "register_slas", keys, slas=slas)
+    return moved
 
 
 def _store_processes(

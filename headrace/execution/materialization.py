@@ -16,7 +16,6 @@ from sqlalchemy import Engine
 from headrace.catalog.column_lineage import LineageOfOutput
 from headrace.catalog.publishing import generations, publish
 from headrace.catalog.records import VersionDraft
-from headrace.catalog.registry import register
 from headrace.catalog.runs import Attempt, attempt, record_inputs
 from headrace.catalog.schema import sensitive
 from headrace.catalog.sensitivity import cleared, sensitive_sources
@@ -30,6 +29,7 @@ from headrace.execution.metadata import described
 from headrace.execution.partitions import sql_parameters
 from headrace.execution.pinning import PartitionKey, Pinned, pin
 from headrace.execution.plan import OutputPlan, ProcessPlan, TransformContext
+from headrace.execution.registration import register
 from headrace.execution.reporting import Published, Results, report
 from headrace.execution.run_tokens import run_environment
 from headrace.execution.writing import draft, refuse_breaking_change, write
@@ -54,7 +54,9 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
     root = context.run.root_run_id or context.run.tags.get(ROOT_RUN_ID_TAG) or context.run.run_id
     with raising_failures():
         engine = connect()
-        register(engine, [output.record for output in plan.outputs], [plan.record])
+        records = [output.record for output in plan.outputs]
+        for warning in register(engine, records, [plan.record], lambda: spark.session):
+            context.log.warning(warning)
         with (
             attempt(
                 engine,

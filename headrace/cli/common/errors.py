@@ -28,6 +28,12 @@ def complain(message: str) -> None:
     typer.echo(message, err=True)
 
 
+def warn(message: str) -> None:
+    """Write a warning to stderr."""
+    typer.secho("warning: ", fg=typer.colors.YELLOW, bold=True, err=True, nl=False)
+    typer.echo(message, err=True)
+
+
 def explanation(error: Exception) -> str:
     """Explain `error` for the terminal."""
     if _is_for_people(error):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 
-from headrace.cli.common.errors import Interrupted
+from headrace.cli.common.errors import Interrupted, warn
 from headrace.cli.common.output import span
 
 if TYPE_CHECKING:
@@ -73,18 +73,20 @@ def plan(
     instance: dg.DagsterInstance, selection: Sequence[str], partitions: tuple[str, str] | None, *, stale: bool
 ) -> list[PlannedRun]:
     """Plan the runs for a selection, in order, and register the declared datasets. Raises InvalidSelection."""
-    from headrace.catalog.registry import register
+    from headrace.cli.common.frames import session
     from headrace.database.connection import connect
     from headrace.declarations.loading.code import project_code
     from headrace.declarations.loading.project import records
     from headrace.events.openlineage import renames
     from headrace.execution.plan import ProcessPlan
+    from headrace.execution.registration import register
     from headrace.orchestration.materialization import plan_runs, select
 
     engine = connect()
     declared, produced_by = records(project_code().loaded.plans)
     renames.follow_declarations(engine, declared)
-    register(engine, declared, produced_by)
+    for warning in register(engine, declared, produced_by, session):
+        warn(warning)
     processes = [each for each in project_code().loaded.plans if isinstance(each, ProcessPlan)]
     chosen = select(project_code().defs, processes, selection)
     return plan_runs(

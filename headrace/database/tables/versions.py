@@ -66,6 +66,7 @@ class PointerMove(Base):
     run_id: Mapped[UUID | None]
     moved_by: Mapped[str | None]
     reason: Mapped[str | None]
+    former_definition: Mapped[Json | None]
     moved_at: Mapped[datetime]
 
 

@@ -11,13 +11,13 @@ from sqlalchemy import Engine
 
 from headrace.alerts import heartbeat
 from headrace.autosys.garbage_collection import paused
-from headrace.catalog.registry import register
 from headrace.catalog.retirement import retire_undeclared
 from headrace.database.connection import connect
 from headrace.declarations.loading.project import records
 from headrace.errors import DeclaredElsewhere, UnknownDataset
 from headrace.events.openlineage import renames
 from headrace.execution.plan import Plan, ProcessPlan
+from headrace.execution.registration import no_session, register
 from headrace.orchestration.nouns import noun
 from headrace.slas.events import Kind
 from headrace.slas.queries import OutOfOrder, out_of_order
@@ -51,6 +51,8 @@ def slas_sensor(plans: Sequence[Plan] = (), *, complete: bool = False) -> dg.Sen
             registered = registration.register(engine)
         if registered.problem:
             context.log.error(registered.problem)
+        for warning in registered.warnings:
+            context.log.warning(warning)
         if registered.retired:
             context.log.warning(str(registered))
         with paused(), heartbeat.failures_recorded(engine, heartbeat.JUDGING):
@@ -64,10 +66,11 @@ def slas_sensor(plans: Sequence[Plan] = (), *, complete: bool = False) -> dg.Sen
 
 @dataclass(frozen=True, slots=True)
 class _Registered:
-    """Result of a registration. retired: datasets that are no longer declared."""
+    """Result of a registration. retired: datasets that are no longer declared; warnings: outdated manifests."""
 
     problem: str = ""
     retired: Sequence[str] = ()
+    warnings: Sequence[str] = ()
 
     def __str__(self) -> str:
         if not self.retired:
@@ -95,16 +98,17 @@ class _Registration:
         datasets, processes = records(self._plans)
         try:
             renames.follow_declarations(engine, datasets)
-            register(engine, datasets, processes)
+            warnings = register(engine, datasets, processes, no_session)
         except (DeclaredElsewhere, UnknownDataset) as error:
             return _Registered(
                 f"New and changed SLAs are not evaluated, as the declarations cannot be registered: {error}"
             )
         self._done = True
         if not self._complete:
-            return _Registered()
+            return _Registered(warnings=warnings)
         keys = [plan.record.key for plan in self._plans if isinstance(plan, ProcessPlan)]
-        return _Registered(retired=retire_undeclared(engine, [record.key for record in datasets], keys))
+        retired = retire_undeclared(engine, [record.key for record in datasets], keys)
+        return _Registered(retired=retired, warnings=warnings)
 
 
 def summary(tick: Tick, wrong: Sequence[OutOfOrder]) -> str:

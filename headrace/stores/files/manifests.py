@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine
 
+from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.published import in_turn
 from headrace.catalog.queries.rows import PublishedRow
 from headrace.settings import settings
@@ -55,8 +56,8 @@ def update_manifests(
     unchanged, and those of withdrawn pointers are deleted.
 
     They are stored in `_published` next to the dataset's versions, named `<partition or "current">.json`, and replaced
-    atomically. External datasets have none: others write their files, to one place. `session` is only called for files
-    that are not on this machine.
+    atomically. External datasets have none: others write their files, to one place. Versions in other stores have none
+    either: they are found through their own catalogs. `session` is only called for files that are not on this machine.
     Raises UnknownDataset, CatalogUnavailable, and ResourceError for one that cannot be written, after all others are.
     """
     with in_turn(engine, dataset, partitions) as published:
@@ -66,7 +67,11 @@ def update_manifests(
         folder = f"{warehouse}/{dataset}/_published"
         with explained(folder, wholly=True):
             with ThreadPoolExecutor(_MAX_CONCURRENT_FILES) as writers:
-                updates = [writers.submit(_updated, row, folder, session) for row in published.rows]
+                updates = [
+                    writers.submit(_updated, row, folder, session)
+                    for row in published.rows
+                    if row.version.store == FILES_STORE
+                ]
                 removals = [
                     writers.submit(_remove, _location(folder, partition), session)
                     for partition in published.withdrawn

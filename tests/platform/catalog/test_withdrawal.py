@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from sqlalchemy import Engine
 
 from headrace.catalog import queries
-from headrace.catalog.pins import choose, resolve
+from headrace.catalog.pins import choose, pin, resolve
 from headrace.catalog.publishing import generations, publish
 from headrace.catalog.records import DatasetRecord, InputRequest, Outcome
 from headrace.catalog.registry import register
@@ -18,7 +18,7 @@ from headrace.catalog.withdrawal import has_partition
 from headrace.database.connection import transaction
 from headrace.declarations.declaration import Partitions
 from headrace.declarations.partitions import definition, partition_shape
-from headrace.errors import MissingVersion
+from headrace.errors import MissingVersion, PinRefused
 from tests.platform.conftest import Draft
 
 BOTH = {"type": "static", "keys": ["a", "b"]}
@@ -107,6 +107,96 @@ def test_the_partitions_of_an_external_dataset_are_left_alone(engine: Engine, dr
     put(engine, draft, "a", "b")
     declare(engine, None, external=True)
     assert read(engine) == ["a", "b"]
+
+
+def test_a_version_of_a_withdrawn_partition_cannot_be_pinned(engine: Engine, draft: Draft) -> None:
+    declare(engine, None)
+    put(engine, draft, None)
+    declare(engine, BOTH)
+    put(engine, draft, "a")
+    with pytest.raises(PinRefused, match=r"no longer has\. It is published by partition: .* such as a"):
+        pin(engine, KEY, "v1", by="ada", reason="")
+    assert pin(engine, KEY, "v2", "a", by="ada", reason="").tag == "v2"
+    declare(engine, None)
+    with pytest.raises(PinRefused, match="no longer has"):
+        pin(engine, KEY, "v2", "a", by="ada", reason="")
+
+
+def test_a_day_cannot_be_pinned_as_a_month(engine: Engine, draft: Draft) -> None:
+    declare(engine, DAILY)
+    put(engine, draft, "2026-11-01")
+    declare(engine, MONTHLY)
+    put(engine, draft, "2026-11-01")
+    with pytest.raises(PinRefused, match="no longer has"):
+        pin(engine, KEY, "v1", "2026-11-01", by="ada", reason="")
+    assert pin(engine, KEY, "v2", "2026-11-01", by="ada", reason="").tag == "v2"
+
+
+DAILY = {"type": "daily", "start": "2026-11-01", "end": "2026-11-30"}
+MONTHLY = {"type": "monthly", "start": "2026-10-01"}
+WEEKLY = {"type": "weekly", "start": "2026-11-01"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "key"),
+    [
+        (DAILY, MONTHLY, "2026-11-01"),
+        (DAILY, WEEKLY, "2026-11-01"),
+        (WEEKLY, DAILY, "2026-11-01"),
+        (MONTHLY, DAILY, "2026-11-01"),
+        ({"type": "static", "keys": ["2026-11-01"]}, DAILY, "2026-11-01"),
+        (DAILY, {**DAILY, "timezone": "Europe/Berlin"}, "2026-11-01"),
+        (
+            {"type": "multi", "dimensions": {"from": BOTH, "to": BOTH}},
+            {"type": "multi", "dimensions": {"buyer": BOTH, "seller": BOTH}},
+            "a|b",
+        ),
+        (
+            {"type": "multi", "dimensions": {"day": DAILY, "x": BOTH}},
+            {"type": "multi", "dimensions": {"day": MONTHLY, "x": BOTH}},
+            "2026-11-01|a",
+        ),
+    ],
+)
+def test_a_key_with_another_meaning_is_withdrawn_until_its_definition_is_declared_again(
+    engine: Engine, draft: Draft, before: Mapping[str, Any], after: Mapping[str, Any], key: str
+) -> None:
+    declare(engine, before)
+    put(engine, draft, key)
+    declare(engine, after)
+    assert read(engine) == []
+    declare(engine, before)
+    assert read(engine) == [key]
+    assert kinds(engine, key) == ["PUBLISH", "WITHDRAW", "RESTORE"]
+
+
+def test_each_definition_has_the_version_that_was_published_under_it(engine: Engine, draft: Draft) -> None:
+    def tags() -> list[str]:
+        [found] = choose(engine, [InputRequest(KEY, "dp/reader", ())])
+        return [each.version.tag for each in found]
+
+    declare(engine, DAILY)
+    put(engine, draft, "2026-11-01")
+    declare(engine, MONTHLY)
+    put(engine, draft, "2026-11-01")
+    declare(engine, WEEKLY)
+    assert tags() == []
+    declare(engine, DAILY)
+    assert tags() == ["v1"]
+    declare(engine, MONTHLY)
+    assert tags() == ["v2"]
+    declare(engine, {**MONTHLY, "start": "2026-11-01"})
+    assert tags() == ["v2"]
+
+
+def test_a_changed_range_keeps_the_partitions_that_remain(engine: Engine, draft: Draft) -> None:
+    declare(engine, DAILY)
+    put(engine, draft, "2026-11-01", "2026-11-02")
+    declare(engine, {"type": "daily", "start": "2026-11-02", "end_offset": 1})
+    assert read(engine) == ["2026-11-02"]
+    assert kinds(engine, "2026-11-02") == ["PUBLISH"]
+    declare(engine, DAILY)
+    assert read(engine) == ["2026-11-01", "2026-11-02"]
 
 
 SHAPES: Sequence[Mapping[str, Any]] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -78,7 +78,12 @@ def test_declarations_are_registered_once_for_each_load_of_the_code(
     look: Look, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     registered: list[int] = []
-    monkeypatch.setattr(module, "register", lambda _, datasets, __: registered.append(len(datasets)))
+
+    def register(_: Engine, datasets: Sequence[DatasetRecord], *__: object) -> list[str]:
+        registered.append(len(datasets))
+        return []
+
+    monkeypatch.setattr(module, "register", register)
     sensor = slas_sensor([declared(max_age_seconds=60.0)])
     look(sensor)
     look(sensor)

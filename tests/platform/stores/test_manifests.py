@@ -18,6 +18,7 @@ from headrace.catalog.records import Column, DatasetRecord, VersionDraft
 from headrace.catalog.registry import register
 from headrace.catalog.rollback import rollback
 from headrace.errors import UnknownDataset
+from headrace.execution import registration
 from headrace.settings import settings
 from headrace.spark.errors import WarehouseUnavailable
 from headrace.stores.files.filesystem import local_path
@@ -187,3 +188,58 @@ def test_the_manifest_of_a_withdrawn_partition_is_deleted(engine: Engine, put: P
     assert [each.partition for each in update_manifests(engine, "shop/orders", no_session, ["a"])] == ["a"]
     folder = local_path(f"{settings().warehouse_uri}/shop/orders/_published")
     assert [file.name for file in folder.iterdir()] == ["a.json"]
+
+
+def declared(engine: Engine, *keys: str) -> list[str]:
+    shape = {"type": "static", "keys": list(keys)} if keys else None
+    record = DatasetRecord("shop/orders", "parquet", partition_definition=shape)
+    return registration.register(engine, [record], [], no_session)
+
+
+def test_a_registration_updates_the_manifests_of_withdrawn_and_restored_partitions(
+    engine: Engine, put: Put
+) -> None:
+    folder = local_path(f"{settings().warehouse_uri}/shop/orders/_published")
+    declared(engine, "a", "b")
+    put("t1", "a")
+    put("t1", "b")
+    update_manifests(engine, "shop/orders", no_session)
+    assert declared(engine) == []
+    assert list(folder.iterdir()) == []
+    put("t2")
+    update_manifests(engine, "shop/orders", no_session)
+    assert declared(engine, "a", "c") == []
+    assert [file.name for file in folder.iterdir()] == ["a.json"]
+
+
+def test_a_manifest_that_cannot_be_updated_does_not_fail_the_registration(engine: Engine, put: Put) -> None:
+    folder = local_path(f"{settings().warehouse_uri}/shop/orders/_published")
+    declared(engine, "a", "b")
+    put("t1", "a")
+    put("t1", "b")
+    folder.write_text("a file where the folder should be")
+    [warning] = declared(engine, "a")
+    assert "`headrace manifests shop/orders`" in warning
+    with in_turn(engine, "shop/orders") as published:
+        assert [row.partition for row in published.rows] == ["a"]
+
+
+def test_versions_in_other_stores_have_no_manifest(engine: Engine) -> None:
+    register(engine, [DatasetRecord("shop/table", "iceberg")])
+    draft = VersionDraft(
+        dataset="shop/table",
+        partition=None,
+        tag="t1",
+        location="lake.shop.table",
+        format="iceberg",
+        columns=(Column("id", "bigint"),),
+        row_count=4,
+        byte_size=4,
+        file_count=1,
+        checksum="00",
+        idempotency_key="shop/table/t1",
+        expected_generation=0,
+        metadata={"store": "iceberg"},
+    )
+    publish(engine, None, [draft])
+    assert update_manifests(engine, "shop/table", no_session) == []

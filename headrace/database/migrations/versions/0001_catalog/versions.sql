@@ -52,7 +52,8 @@ CREATE TABLE catalog.published_pointer (
 CREATE INDEX published_pointer_version ON catalog.published_pointer (dataset_version_id);
 
 -- The history of every pointer; it answers `as_of`. WITHDRAW: the declaration no longer had the partition. RESTORE: it
--- had it again.
+-- had it again. former_definition, of these two: what gave the key its meaning before the move (type, time zone,
+-- dimensions; JSON null without partitions), under which previous_version_id was published.
 CREATE TABLE catalog.pointer_move (
     dataset_id          uuid NOT NULL REFERENCES catalog.dataset,
     partition_key       text COLLATE "C" NOT NULL,
@@ -64,6 +65,7 @@ CREATE TABLE catalog.pointer_move (
     run_id              uuid,
     moved_by            text,
     reason              text,
+    former_definition   jsonb,
     moved_at            timestamptz NOT NULL,
     PRIMARY KEY (dataset_id, partition_key, generation),
     CHECK ((dataset_version_id IS NULL) = (kind = 'WITHDRAW'))
