@@ -151,7 +151,7 @@ def archive(
         done.made = _make_partitions(engine)
         sweep(engine, files)
         reap(engine)
-        done.late = restore_late_runs(engine, files, before, hot)
+        done.late = restore_late_runs(engine, files)
         with transaction(engine) as cursor:
             waiting = _cold(cursor, before)
         for each in waiting:
@@ -204,7 +204,7 @@ def _piece(
                 return ()
             dropped = 0
             if of.kind is Kind.RUN:
-                leave_late_runs(cursor, archive, hot)
+                leave_late_runs(cursor, archive)
                 statement("archive_choose_events_of_runs").execute(cursor, scope)
             elif of.kind is Kind.EVENT:
                 dropped = drop_repeated_events(cursor, archive, hot)

@@ -41,14 +41,14 @@ _IS_REPORT = pc.field("source") == "SCHEDULER"
 _COUNTED_BY = ("run_id", "process_id", "start_ts", "status")
 
 
-def restore_late_runs(engine: Engine, archive: Archive, before: datetime, hot: timedelta) -> int:
+def restore_late_runs(engine: Engine, archive: Archive) -> int:
     """Update archived runs that were reported again after they were archived; returns their number.
 
     Their earlier reports are restored from the archive, the runs are derived again from all reports, in their former
     box, and removed from the archive. If killed in between, it is repeated, without further effect.
     """
     with transaction(engine) as cursor:
-        parameters = {"organisation": organisation_id(), "before": before, "age": _age(hot)}
+        parameters = {"organisation": organisation_id()}
         late = [str(row["run_id"]) for row in statement("archive_late_runs").execute(cursor, parameters)]
         known = _found(archive, kept(cursor, Kind.RUN), late)
         events = kept(cursor, Kind.EVENT)
@@ -115,16 +115,17 @@ def _restore_openlineage(
     return {run_id for run_id, _, _ in events} - refused
 
 
-def leave_late_runs(cursor: Cursor[Any], archive: Archive, hot: timedelta) -> None:
+def leave_late_runs(cursor: Cursor[Any], archive: Archive) -> None:
     """Leave chosen runs that were reported again since `restore_late_runs` to the next pass."""
-    late = statement("archive_late_chosen").execute(cursor, {"age": _age(hot)})
+    late = statement("archive_late_chosen").execute(cursor, {})
     known = _found(archive, kept(cursor, Kind.RUN), [str(row["run_id"]) for row in late])
     cursor.execute("DELETE FROM pg_temp.chosen_run WHERE run_id = ANY (%s::uuid[])", [list(known)])
 
 
 def drop_repeated_events(cursor: Cursor[Any], archive: Archive, hot: timedelta) -> int:
     """Delete those of the chosen events that are already in the archive; returns their number."""
-    late = statement("archive_late_events").execute(cursor, {"age": _age(hot)})
+    age = hot / 2  # the minimum age of an archived event
+    late = statement("archive_late_events").execute(cursor, {"age": age})
     keys = {(row["event_time"], row["content_hash"]) for row in late}
     if not keys:
         return 0
@@ -192,11 +193,6 @@ def _counted(run: Mapping[str, Any]) -> dict[str, Any]:
 def _is_report_of(rows: pa.RecordBatch, run_ids: pa.Array) -> pa.Array:
     is_report = pc.fill_null(pc.equal(rows.column("source"), "SCHEDULER"), False)
     return pc.and_(is_report, pc.is_in(rows.column("run_id"), run_ids))
-
-
-def _age(hot: timedelta) -> timedelta:
-    """Return the minimum age of a run when it was archived, whatever is known of its start by now."""
-    return hot / 2
 
 
 @dataclass(frozen=True, slots=True)

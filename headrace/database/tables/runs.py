@@ -1,6 +1,6 @@
 """Processes, their runs, and the run events that runs are projected from."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -54,6 +54,7 @@ class ProcessRun(Base):
     facets_json: Mapped[Json]
     historical: Mapped[bool]
     parent_process_id: Mapped[UUID | None]
+    archived_day: Mapped[date | None]
 
 
 class RunAttempt(Base):

@@ -9,16 +9,16 @@ FROM catalog.archived_run archived
 WHERE NOT EXISTS (SELECT FROM catalog.process_run run WHERE run.run_id = archived.run_id);
 
 -- The roll-ups over archived and live runs. again: archived runs that were reported again since, and are live again until
--- the next pass; only their new state counts. Their start may be another by what is known now, by some days at most.
+-- the next pass; only their new state counts, whatever their start is by what is known now.
 CREATE OR REPLACE VIEW catalog.run_daily WITH (security_invoker = true) AS
 WITH again AS MATERIALIZED (
     SELECT archived.process_id, archived.day, archived.state, array_agg(run.run_id) AS run_ids
     FROM catalog.process_run run
     JOIN catalog.run_day archived
-        ON archived.process_id = run.process_id
-       AND archived.day BETWEEN (run.start_ts AT TIME ZONE 'UTC')::date - 7 AND (run.start_ts AT TIME ZONE 'UTC')::date + 7
+        ON archived.organisation_id = run.organisation_id
+       AND archived.day = run.archived_day
        AND run.run_id = ANY (archived.run_ids)
-    WHERE run.start_ts < (SELECT max(day) + 8 FROM catalog.run_day)
+    WHERE run.archived_day IS NOT NULL
     GROUP BY archived.process_id, archived.day, archived.state
 )
 SELECT organisation_id, process_id, day, state, sum(runs)::bigint AS runs, sum(attempts)::bigint AS attempts,

@@ -1,9 +1,5 @@
--- The chosen runs that were reported on when they were old enough to have been archived before.
+-- The chosen runs that were reported again after they were archived.
 SELECT run_id
-FROM pg_temp.chosen_run chosen
-WHERE EXISTS (
-    SELECT FROM catalog.run_event event
-    WHERE event.run_id = chosen.run_id
-      AND event.source IS NOT NULL
-      AND event.received_at > chosen.start_ts + %(age)s
-)
+FROM pg_temp.chosen_run
+JOIN catalog.process_run run USING (run_id, start_ts)
+WHERE run.archived_day IS NOT NULL

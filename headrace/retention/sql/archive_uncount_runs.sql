@@ -1,4 +1,5 @@
--- Subtract runs that leave the archive from its roll-ups, which are computed again from the remaining runs.
+-- Subtract runs that leave the archive from its roll-ups, which are computed again from the remaining runs; no roll-up
+-- counts them any more.
 WITH item AS MATERIALIZED (
     SELECT *
     FROM jsonb_to_recordset(%(runs)s) AS item (run_id uuid, process_id uuid, day date, state text)
@@ -15,6 +16,11 @@ WITH item AS MATERIALIZED (
     CROSS JOIN LATERAL unnest(known.run_ids, known.run_attempts, known.run_seconds) AS one (run_id, attempts, seconds)
     WHERE one.run_id NOT IN (SELECT run_id FROM item)
     GROUP BY process_id, day, state
+), live AS (
+    UPDATE catalog.process_run run
+    SET archived_day = NULL
+    FROM item
+    WHERE run.run_id = item.run_id AND run.archived_day IS NOT NULL
 ), less AS (
     UPDATE catalog.run_day known
     SET runs = remaining.runs, attempts = remaining.attempts, timed = remaining.timed, seconds = remaining.seconds,

@@ -5,7 +5,7 @@ The tree has names and no types, and user-defined functions look like any other;
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp, parse_one
@@ -15,8 +15,8 @@ from sqlglot.optimizer.scope import build_scope
 
 from headrace.catalog.column_lineage import LineageOfOutput, Origin, unknown
 from headrace.spark.column_lineage.edges import column_lineage, sources
-from headrace.spark.column_lineage.sql_tree import Query, QueryColumns, UnknownColumns
-from headrace.spark.column_lineage.values import Doubt, column, rows
+from headrace.spark.column_lineage.sql_tree import Query, QueryColumns, UnknownColumns, is_generated
+from headrace.spark.column_lineage.values import Doubt, Value, column, rows
 
 CONFIDENCE = 0.7
 
@@ -46,9 +46,12 @@ def lineage_of_sql(
     except SqlglotError as error:
         return unknown(names, f"the SQL's tree could not be read: {str(error).splitlines()[0]}", Origin.SQL)
     made = known[steps[-1].name]
-    values = list(made.columns.values())
-    if len(values) != len(names):
+    if len(made.columns) != len(names):
         return unknown(names, "the SQL's tree does not have the columns that the frame has", Origin.SQL)
+    values = (
+        _value(own, value, name, made.below)
+        for name, (own, value) in zip(names, made.columns.items(), strict=True)
+    )
     return LineageOfOutput(
         tuple(
             replace(each, origin=Origin.SQL, confidence=min(each.confidence, CONFIDENCE))
@@ -59,8 +62,25 @@ def lineage_of_sql(
     )
 
 
+def _value(own: str, value: Value, name: str, inputs: Iterable[str]) -> Value:
+    """Return the value of the frame's column in the place of the tree's column `own`, if it has its name."""
+    if value.doubt or own == name.lower() or is_generated(own):
+        return value
+    return rows(
+        inputs, False, Doubt(f"the SQL tree has column {own} in the place of the frame's {name}", 0.2)
+    )
+
+
 def _input(key: str, columns: Sequence[str]) -> QueryColumns:
     return QueryColumns({name.lower(): column(key, name) for name in columns}, {}, frozenset({key}))
+
+
+def _renamed(made: QueryColumns, names: Sequence[str]) -> QueryColumns:
+    """Return the columns of `table AS alias (names)`."""
+    if not names or isinstance(made.columns, UnknownColumns):
+        return made
+    columns = zip((name.lower() for name in names), made.columns.values(), strict=False)
+    return replace(made, columns=dict(columns))
 
 
 def _step(step: SqlStep, known: Mapping[str, QueryColumns]) -> QueryColumns:
@@ -76,8 +96,12 @@ def _step(step: SqlStep, known: Mapping[str, QueryColumns]) -> QueryColumns:
         name = ".".join(part.name for part in table.parts)
         if name in step.tables:
             own = f"_{len(tables)}"
-            tables[own] = known[step.tables[name]]
-            table.replace(exp.alias_(exp.to_table(own), table.alias_or_name.rpartition("/")[2], table=True))
+            tables[own] = _renamed(known[step.tables[name]], table.alias_column_names)
+            alias = exp.to_identifier(table.alias_or_name.rpartition("/")[2])
+            table.set("alias", exp.TableAlias(this=alias))
+            table.set("this", exp.to_identifier(own))
+            table.set("db", None)
+            table.set("catalog", None)
     schema: dict[str, object] = {
         own: dict.fromkeys(made.columns, "string") for own, made in tables.items() if made.columns
     }

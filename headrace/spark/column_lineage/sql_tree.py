@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -53,6 +54,11 @@ NO_COLUMNS = QueryColumns({}, {}, frozenset())
 _NOT_YET = QueryColumns(UnknownColumns(NOTHING), {}, frozenset())
 
 
+def is_generated(name: str) -> bool:
+    """Return True for the name that sqlglot or this module gives to a column without one; Spark's is another."""
+    return re.fullmatch(r"(_col)?_\d+", name) is not None
+
+
 class Query:
     """A query with its subqueries. tables: the meaning of each table in it. inputs: all of its possible inputs."""
 
@@ -69,6 +75,14 @@ class Query:
             return self._recursions.setdefault(scope.expression, _NOT_YET)
         return _Select(self, scope, outer).made()
 
+    def unknown(self, reason: str) -> QueryColumns:
+        """Return the output of a part of the query that is not read: any column may come from any input."""
+        return QueryColumns(
+            UnknownColumns(rows(self.inputs, False, Doubt(reason, 0.2))),
+            through(rows(self.inputs, True), Subtype.JOIN).sources,
+            self.inputs,
+        )
+
     def _set_operation(self, scope: Scope, outer: Mapping[str, Columns]) -> QueryColumns:
         left, right = (self.made(each, outer) for each in scope.set_operation_scopes)
         whole = dict(left.whole)
@@ -78,9 +92,12 @@ class Query:
             for value in [*left.columns.values(), *right.columns.values()]:
                 add(whole, through(value, Subtype.JOIN).sources)
             return QueryColumns(left.columns, whole, below)
-        both = dict(left.columns)
-        for (name, one), other in zip(left.columns.items(), right.columns.values(), strict=False):
-            both[name] = merged([one, other], keep=True)
+        if len(left.columns) == len(right.columns):
+            pairs = zip(left.columns.items(), right.columns.values(), strict=True)
+            both = {name: merged([one, other], keep=True) for (name, one), other in pairs}
+        else:
+            doubt = Doubt("the SQL tree does not show as many columns on both sides of a UNION", 0.2)
+            both = dict.fromkeys(left.columns, rows(below, False, doubt))
         start = scope.set_operation_scopes[0].expression
         if self._recursions.get(start) is _NOT_YET:
             self._recursions[start] = QueryColumns(both, {}, below)
@@ -104,13 +121,16 @@ class _Select:
         self._columns: Columns = {}
         self._windows = {each.name: each for each in scope.expression.args.get("windows") or ()}
         for alias, source in scope.sources.items():
-            if not isinstance(source, Scope):
+            item = scope.selected_sources[alias][0] if alias in scope.selected_sources else source
+            if (reason := _unread(item)) is not None:
+                found = query.unknown(reason)
+            elif not isinstance(source, Scope):
                 found = query.tables.get(source.name, NO_COLUMNS)
             elif not isinstance(source.expression, exp.UDTF):
                 found = query.made(source, outer)
             elif source.subquery_scopes:  # a lateral subquery, which sees the tables before it
                 found = query.made(source.subquery_scopes[0], self._tables)
-            else:
+            else:  # a lateral view, or values
                 continue
             self._tables[alias] = found.columns
             if alias in scope.selected_sources:
@@ -191,6 +211,10 @@ class _Select:
         if isinstance(tree, exp.Coalesce):
             each = [tree.this, *tree.expressions]
             return self._chosen(each, each)
+        if isinstance(tree, exp.Anonymous) and tree.name.upper() == "IDENTIFIER":
+            return rows(
+                self._query.inputs, False, Doubt(f"the SQL tree does not resolve {tree.sql('spark')}", 0.2)
+            )
         counts_rows = isinstance(tree, exp.Count) and isinstance(tree.this, exp.Star)
         inner = NOTHING if counts_rows else self._all(tree.iter_expressions())
         masking = isinstance(tree, _MASKING)
@@ -264,9 +288,10 @@ class _Select:
         depends = Value(dict(made.whole))
         if isinstance(tree, exp.Exists):
             return through(depends if depends.sources else rows(made.below, True), Subtype.FILTER)
-        found: dict[Key, bool] = dict(merged(made.columns.values()).sources)
+        chosen = merged(made.columns.values())
+        found: dict[Key, bool] = dict(chosen.sources)
         add(found, depends.sources)
-        return Value(found)
+        return Value(found, chosen.doubt)
 
     def _chosen(self, tested: Iterable[exp.Expr | None], given: Iterable[exp.Expr | None]) -> Value:
         value = through(self._all(given), Subtype.TRANSFORMATION)
@@ -279,6 +304,20 @@ class _Select:
         for tree in trees:
             value = reported(through(self.value(tree), how), sql or (tree.sql("spark") if tree else ""))
             add(self._whole, value.sources)
+
+
+def _unread(item: exp.Expr | Scope) -> str | None:
+    """Return why the columns of an item of FROM are unknown, or None."""
+    if isinstance(item, Scope):
+        item = item.expression
+    derived = item.parent
+    if item.args.get("pivots") or (isinstance(derived, exp.Subquery) and derived.args.get("pivots")):
+        return "the SQL tree does not show the columns of a PIVOT or UNPIVOT"
+    is_function = isinstance(item, exp.Table) and isinstance(item.this, exp.Func)
+    is_lateral = isinstance(item, exp.Lateral) and not item.args.get("view")
+    if is_function or (is_lateral and not isinstance(item.this, exp.Subquery)):
+        return f"the SQL tree does not show the columns of the table function {item.this.sql('spark')}"
+    return None
 
 
 def _is_all(clause: exp.Expr) -> bool:

@@ -37,7 +37,7 @@ from headrace.retention.run_reports import why as explain_run
 from headrace.settings import settings
 from tests.paths import REPOSITORY, WAIT_SECONDS
 from tests.platform.catalog.archiving import archive_folder, daily, everything, later
-from tests.platform.catalog.run_events import contents, histories, job_event, output, wipe
+from tests.platform.catalog.run_events import START, contents, histories, job_event, output, wipe
 from tests.platform.conftest import Draft
 
 DAY = 24 * 60  # minutes
@@ -308,6 +308,36 @@ def test_a_run_reported_again_after_it_was_archived_is_counted_once_at_once(engi
     after = rolled_up()
     assert [row[:2] for row in after] == [row[:2] for row in late]
     assert after[1] == late[1]
+
+
+@pytest.mark.parametrize("days", [-160, -152, -140, -100, -5, 0])
+def test_an_archived_run_counts_once_whatever_the_time_of_a_late_report(estate: Engine, days: int) -> None:
+    """At once, and after every pass: on the day when it started."""
+
+    def counted() -> list[tuple[object, ...]]:
+        query = """
+            SELECT state, sum(runs), min(day) FROM catalog.run_daily JOIN catalog.process USING (process_id)
+            WHERE process_key LIKE '%LOAD' GROUP BY state ORDER BY state
+        """
+        with estate.connect() as connection:
+            return [tuple(row) for row in connection.execute(sa.text(query))]
+
+    archive(estate)
+    ((_, runs_before, _),) = counted()
+    assert runs_before == 5
+    (archived,) = [
+        run for run in runs(estate, until=START - timedelta(days=150)) if run.external_run == "160"
+    ]
+    ingest(estate, [job_event("LOAD", RunState.FAILED, days * DAY + 9, run="160")])
+    deliver_all(estate)
+
+    assert [row[:2] for row in counted()] == [("FAILED", 1), ("SUCCESS", 4)]
+    for late in (1, 0):
+        assert archive(estate).late == late
+        assert counted()[0] == ("FAILED", 1, archived.started_at.date())
+        assert counted()[1][:2] == ("SUCCESS", 4)
+    archive(estate, now=later())
+    assert counted()[0] == ("FAILED", 1, archived.started_at.date())
 
 
 def test_the_longest_of_a_day_is_one_that_is_still_of_it(engine: Engine) -> None:

@@ -58,6 +58,8 @@ DATASETS = {"t": "shop/t", "u": "shop/u"}
         "SELECT decode(a, 1, b, 2, s) AS d, decode(b, a, 'x', s) AS e FROM t",
         "SELECT filter(array(a), e -> e > b) AS l FROM t",
         "SELECT sum(a) FILTER (WHERE b > 1) AS n FROM t",
+        "SELECT upper(s), CAST(a AS string), a + 1, r.x, 'y', count(*) OVER () FROM t",
+        "SELECT n.p, n.q AS b FROM t AS n (p, q, a, b)",
     ],
 )
 def test_agrees_with_the_plan(spark: SparkSession, sql: str) -> None:
@@ -106,6 +108,43 @@ def test_columns_unknown_to_the_tree_may_come_from_any_input() -> None:
     )
     assert "does not determine the table of column" in (found.columns[0].unknown or "")
     assert {source.input for source in found.columns[0].sources} == {"shop/t", "shop/u"}
+
+
+@pytest.mark.parametrize(
+    ("sql", "names"),
+    [
+        ("SELECT * FROM u UNPIVOT (v FOR k IN (a, c))", ["d", "k", "v"]),
+        ("SELECT * FROM u x UNPIVOT (v FOR k IN (c))", ["a", "k", "v"]),
+        ("WITH w AS (SELECT * FROM u) SELECT * FROM w UNPIVOT (v FOR k IN (a, c))", ["d", "k", "v"]),
+        ("SELECT * FROM u PIVOT (max(d) FOR a IN (1, 2))", ["c", "1", "2"]),
+        ("SELECT IDENTIFIER('c') AS e FROM u", ["e"]),
+        ("SELECT upper(IDENTIFIER('c')) AS e FROM u", ["e"]),
+        ("SELECT d FROM IDENTIFIER('u')", ["d"]),
+        ("SELECT * FROM explode(array((SELECT max(d) FROM u)))", ["col"]),
+        ("SELECT to_json(struct(*)) AS e FROM explode(array((SELECT max(d) FROM u)))", ["e"]),
+        ("SELECT * FROM masked(TABLE(u))", ["x"]),
+        ("SELECT (SELECT max(x) FROM masked(TABLE(u))) AS e FROM t", ["e"]),
+        ("SELECT e FROM u, LATERAL explode(array(u.d)) AS z(e)", ["e"]),
+        ("SELECT a, b FROM t UNION ALL SELECT * FROM masked(TABLE(u))", ["a", "b"]),
+        ("SELECT a AS c, c AS d FROM u", ["d", "c"]),
+    ],
+)
+def test_columns_that_the_tree_does_not_show_are_unknown(sql: str, names: list[str]) -> None:
+    """Those of table functions, PIVOT, UNPIVOT and IDENTIFIER, and those with another name in the frame."""
+    inputs = {DATASETS[table]: columns for table, columns in TABLES.items()}
+    found = lineage_of_sql([SqlStep("out", sql, DATASETS)], inputs, names)
+    assert [each.column for each in found.columns if each.unknown] == names
+
+
+def test_the_names_of_a_table_alias_rename_its_columns() -> None:
+    inputs = {DATASETS[table]: columns for table, columns in TABLES.items()}
+    step = SqlStep("out", "SELECT d, n.a AS z FROM u AS n (d, c, a)", DATASETS)
+    found = lineage_of_sql([step], inputs, ["d", "z"])
+    assert [each.unknown for each in found.columns] == [None, None]
+    assert [[(of.input, of.column) for of in each.sources] for each in found.columns] == [
+        [("shop/u", "a")],
+        [("shop/u", "d")],
+    ]
 
 
 @pytest.mark.slow

@@ -47,6 +47,7 @@ CREATE TABLE catalog.run_day (
     PRIMARY KEY (process_id, day, state)
 );
 CREATE INDEX run_day_day ON catalog.run_day (organisation_id, day);
+CREATE INDEX run_day_run ON catalog.run_day USING gin (run_ids) WITH (fastupdate = off);
 
 -- Counts of archived events by day (UTC) and type.
 CREATE TABLE catalog.event_day (

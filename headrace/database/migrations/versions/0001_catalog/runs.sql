@@ -35,6 +35,7 @@ CREATE UNIQUE INDEX process_job ON catalog.process (organisation_id, job_namespa
 CREATE INDEX process_job_name ON catalog.process (organisation_id, job_name) WHERE job_name IS NOT NULL;
 
 -- parent_process_id: the box of a run of another system; its parent is the last run of the box that started before it.
+-- archived_day: the day of the roll-up that counts the run as well, for one that was archived and then reported again.
 CREATE TABLE catalog.process_run (
     run_id              uuid NOT NULL,
     start_ts            timestamptz NOT NULL,
@@ -50,6 +51,7 @@ CREATE TABLE catalog.process_run (
     facets_json         jsonb NOT NULL DEFAULT '{}',
     historical          boolean NOT NULL DEFAULT false,
     parent_process_id   uuid,
+    archived_day        date,
     PRIMARY KEY (run_id, start_ts)
 ) PARTITION BY RANGE (start_ts);
 CREATE INDEX process_run_process ON catalog.process_run (process_id, start_ts DESC);
@@ -60,6 +62,7 @@ CREATE INDEX process_run_box ON catalog.process_run (parent_process_id, start_ts
 CREATE INDEX process_run_failed ON catalog.process_run (organisation_id, end_ts)
     WHERE status IN ('FAILED', 'TERMINATED', 'LOST', 'BLOCKED');
 CREATE INDEX process_run_held ON catalog.process_run (process_id, start_ts) WHERE status IN ('HELD', 'SKIPPED');
+CREATE INDEX process_run_archived ON catalog.process_run (organisation_id) WHERE archived_day IS NOT NULL;
 CREATE TABLE catalog.process_run_default PARTITION OF catalog.process_run DEFAULT;
 
 -- lock_key: the advisory lock of a live attempt; null for an attempt that Headrace does not run itself. ending: how a
