@@ -166,7 +166,7 @@ def _launch(data: Path) -> None:
     pid = _postmaster_pid(data)
     if pid is not None:
         return  # starting, or recovering: the caller waits for it
-    # Left by a killed server. PostgreSQL takes its process for alive as long as nobody has collected its exit status.
+    # Left by a killed server. PostgreSQL takes its process for alive until its exit status is collected.
     for left in (data / "postmaster.pid", *data.glob(".s.PGSQL.*.lock")):
         left.unlink(missing_ok=True)
     try:
