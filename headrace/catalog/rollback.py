@@ -12,6 +12,7 @@ from headrace.catalog.pins import dataset_ids, find, named, which_partition
 from headrace.catalog.published_lineage import follow_pointers
 from headrace.catalog.records import Outcome, Publication, Version
 from headrace.catalog.sql import statement
+from headrace.catalog.withdrawal import is_of_present_definition
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
@@ -62,6 +63,11 @@ def rollback(
         if version.outcome is not Outcome.PUBLISHED:
             raise RollbackRefused(
                 f"version {version.tag} of {place} is {version.outcome}: it was never published"
+            )
+        if not is_of_present_definition(cursor, version.version_id):
+            raise RollbackRefused(
+                f"version {version.tag} of {place} was published when the partitions were declared otherwise; "
+                "materialize the partition again"
             )
         generation = _move(cursor, dataset_id, current, version, by, reason)
     return Publication(version=version, outcome=Outcome.PUBLISHED, generation=generation, reason=reason)

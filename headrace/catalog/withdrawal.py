@@ -40,6 +40,10 @@ LEFT JOIN LATERAL (
 ) later ON true
 WHERE version.dataset_version_id = %s
 """
+_END_PINS = """
+UPDATE catalog.dataset_pin SET unpinned_by = 'a changed declaration', unpinned_at = now()
+WHERE dataset_id = %s AND partition_key = ANY (%s) AND unpinned_at IS NULL
+"""
 # What may change while the keys that remain keep their meaning.
 _RANGE = frozenset({"start", "end", "end_offset", "keys"})
 # The keys that Dagster makes; an hourly one may be followed by its UTC offset.
@@ -55,6 +59,7 @@ def follow_declarations(cursor: Cursor[Any], former: Mapping[str, Mapping[str, A
     former: the partition definitions before, by dataset. Another type, time zone or dimension gives the same key
     another meaning: then all partitions are withdrawn, and those published last under the new definition restored.
     A dataset without partitions has the partition ''. External datasets are left alone: others write their partitions.
+    Pins of withdrawn versions end.
     """
     moves: dict[str, list[dict[str, Any]]] = {}
     rows = cursor.execute(_POINTERS, [organisation_id(), list(former)]).fetchall()
@@ -81,6 +86,7 @@ def follow_declarations(cursor: Cursor[Any], former: Mapping[str, Mapping[str, A
         row = statement("withdraw").execute(cursor, place).fetchone()
         if row is not None and row["moved_at"] is not None:
             follow_pointers(cursor, ids[dataset], dataset, row["moved_at"])
+            cursor.execute(_END_PINS, [ids[dataset], [each["partition_key"] for each in partitions]])
             moved.append(dataset)
     return moved
 
@@ -88,8 +94,16 @@ def follow_declarations(cursor: Cursor[Any], former: Mapping[str, Mapping[str, A
 def is_readable(cursor: Cursor[Any], version_id: UUID) -> bool:
     """Return True if the partition of this version is published, and its key has the meaning that it had then."""
     row = cursor.execute(_DEFINITIONS, [version_id]).fetchone()
-    if row is None or not row["published"]:
-        return False
+    return row is not None and row["published"] and _has_present_meaning(row)
+
+
+def is_of_present_definition(cursor: Cursor[Any], version_id: UUID) -> bool:
+    """Return True if the partition key of this version has the meaning that it had when the version was published."""
+    row = cursor.execute(_DEFINITIONS, [version_id]).fetchone()
+    return row is not None and _has_present_meaning(row)
+
+
+def _has_present_meaning(row: Mapping[str, Any]) -> bool:
     return row["generation"] is None or row["former_definition"] == _meaning(row["partition_definition"])
 
 

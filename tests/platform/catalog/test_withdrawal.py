@@ -18,7 +18,7 @@ from headrace.catalog.withdrawal import has_partition
 from headrace.database.connection import transaction
 from headrace.declarations.declaration import Partitions
 from headrace.declarations.partitions import definition, partition_shape
-from headrace.errors import MissingVersion, PinRefused
+from headrace.errors import MissingVersion, PinRefused, RollbackRefused
 from tests.platform.conftest import Draft
 
 BOTH = {"type": "static", "keys": ["a", "b"]}
@@ -130,6 +130,22 @@ def test_a_day_cannot_be_pinned_as_a_month(engine: Engine, draft: Draft) -> None
     with pytest.raises(PinRefused, match="no longer has"):
         pin(engine, KEY, "v1", "2026-11-01", by="ada", reason="")
     assert pin(engine, KEY, "v2", "2026-11-01", by="ada", reason="").tag == "v2"
+    with pytest.raises(RollbackRefused, match="when the partitions were declared otherwise"):
+        rollback(engine, KEY, "2026-11-01", "v1", by="ada", reason="")
+
+
+def test_a_pin_ends_with_the_partition_that_it_pinned(engine: Engine, draft: Draft) -> None:
+    declare(engine, DAILY)
+    put(engine, draft, "2026-11-01", "2026-11-02")
+    put(engine, draft, "2026-11-01")
+    pin(engine, KEY, "v1", "2026-11-01", by="ada", reason="checked")
+    declare(engine, MONTHLY)
+    put(engine, draft, "2026-11-01")
+    [found] = choose(engine, [InputRequest(KEY, "dp/reader", ())])
+    assert [each.version.tag for each in found] == ["v4"]
+    with transaction(engine) as cursor:
+        pins = cursor.execute("SELECT unpinned_by FROM catalog.dataset_pin").fetchall()
+    assert pins == [{"unpinned_by": "a changed declaration"}]
 
 
 DAILY = {"type": "daily", "start": "2026-11-01", "end": "2026-11-30"}
