@@ -166,7 +166,7 @@ def test_spark_says_only_what_matters_and_wherever_stderr_leads_at_the_time(tmp_
 @pytest.mark.slow
 def test_spark_connect_writes_audits_and_reads(tmp_path: Path) -> None:
     script = f"""
-        import logging, socket, uuid, datetime as dt
+        import logging, os, socket, uuid, datetime as dt
         from headrace.catalog.records import Check
         from headrace.catalog.records import Outcome
         from headrace.catalog.records import Version
@@ -176,6 +176,7 @@ def test_spark_connect_writes_audits_and_reads(tmp_path: Path) -> None:
         from headrace.spark.session import SparkResource
         from headrace.stores.files.store import FilesStore
 
+        os.environ["SPARK_TESTING"] = "1"  # an ephemeral port, so that several may run
         spark = SparkResource(remote="local[1]", conf={{"spark.sql.shuffle.partitions": "2"}})
         store = FilesStore(spark.session, "file://{tmp_path}/w")
         frame = spark.session.range(10).selectExpr("id", "cast(id % 2 as string) k")

@@ -161,10 +161,11 @@ def test_over_spark_connect() -> None:
 
 
 _CONNECT = """
-import json
+import json, os
 from pyspark.sql import SparkSession, functions as F
 from headrace.spark.column_lineage import SqlStep
 from headrace.spark.column_lineage import lineage_of
+os.environ["SPARK_TESTING"] = "1"  # an ephemeral port, so that several may run
 spark = SparkSession.builder.remote("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 table = spark.sql("SELECT 1 AS a, 2 AS b")
 table.createOrReplaceTempView("t")
