@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -39,7 +39,7 @@ _PLAIN = frozenset(
     ]
 )
 _UNFORMATTABLE = "<value out of range"  # Arrow's text for a date after the year 9999
-_SPOKEN = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+SPOKEN = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}  # as Spark writes them
 
 
 def first_rows(session: SparkSession, version: Version, count: int) -> list[Row]:
@@ -48,39 +48,51 @@ def first_rows(session: SparkSession, version: Version, count: int) -> list[Row]
     Raises CorruptInput for a version whose files are not those that were published.
     """
     require_complete(session, [version])
-    plain = all(column.type in _PLAIN or column.type.startswith("decimal") for column in version.columns)
-    if version.format == PARQUET and plain:
+    if is_plain(version):
         rows = list(_by_arrow(files_for(version.location, session), version, count))
         if not any((text or "").startswith(_UNFORMATTABLE) for row in rows for text in row.values()):
             return rows
     return _by_spark(session, version, count)
 
 
-def _by_arrow(files: Files, version: Version, count: int) -> Iterator[Row]:
+def is_plain(version: Version) -> bool:
+    """Return True for Parquet with types that Arrow reads as Spark does."""
+    return version.format == PARQUET and all(
+        column.type in _PLAIN or column.type.startswith("decimal") for column in version.columns
+    )
+
+
+def first_batches(
+    files: Files, version: Version, names: Sequence[str], count: int
+) -> Iterator[pa.RecordBatch]:
+    """Yield the columns `names` of the version's first `count` rows, from as many of its Parquet files as it takes."""
     for entry in files.listing(version.location):
         if count <= 0:
             return
-        path = f"{version.location}/{entry.name}"
-        with files.open(path) as source:
+        with files.open(f"{version.location}/{entry.name}") as source:
             file = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
-            batch = next(file.iter_batches(count, columns=[column.name for column in version.columns]), None)
+            batch = next(file.iter_batches(count, columns=list(names)), None)
         if batch is not None:
-            texts = [_texts(batch.column(column.name), column) for column in version.columns]
-            for row in zip(*texts, strict=True):
-                count -= 1
-                yield dict(zip(batch.schema.names, row, strict=True))
+            count -= batch.num_rows
+            yield batch
+
+
+def _by_arrow(files: Files, version: Version, count: int) -> Iterator[Row]:
+    names = [column.name for column in version.columns]
+    for batch in first_batches(files, version, names, count):
+        texts = [_texts(batch.column(column.name), column) for column in version.columns]
+        for row in zip(*texts, strict=True):
+            yield dict(zip(names, row, strict=True))
 
 
 def _texts(values: pa.Array, column: Column) -> list[str | None]:
     if pa.types.is_float64(values.type):  # Arrow omits ".0"
-        return [
-            None if value is None else _SPOKEN.get(str(value), str(value)) for value in values.to_pylist()
-        ]
+        return [None if value is None else SPOKEN.get(str(value), str(value)) for value in values.to_pylist()]
     if pa.types.is_timestamp(values.type):
         values = values.cast(pa.timestamp("us"))
     texts: list[Any] = pc.cast(values, pa.string()).to_pylist()
     if not column.type.startswith("timestamp"):
-        return [_SPOKEN.get(text, text) for text in texts] if pa.types.is_floating(values.type) else texts
+        return [SPOKEN.get(text, text) for text in texts] if pa.types.is_floating(values.type) else texts
     zone = "Z" if column.type == "timestamp" else ""
     return [None if text is None else text.rstrip("0").rstrip(".") + zone for text in texts]
 

@@ -8,19 +8,16 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from headrace.access.sensitivity import MASK
 from headrace.catalog.locators import FilesLocator
 from headrace.catalog.records import Version
 from headrace.stores.files.filesystem import LocalFiles, is_local
-from headrace.stores.files.formats import PARQUET
+from headrace.stores.files.first_rows import SPOKEN, first_batches, is_plain
 from headrace.stores.files.reading import require_complete
 
 _NUMBERS = frozenset(["tinyint", "smallint", "int", "bigint", "float", "double"])
 _TIMES = frozenset(["date", "timestamp", "timestamp_ntz"])
-_PLAIN = _NUMBERS | _TIMES | {"boolean", "string"}
-_NOT_IN_JSON = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 JsonRow = dict[str, Any]
 
@@ -33,7 +30,7 @@ def local_rows(
     None if Spark is needed, for another format, filesystem or type, or for versions of different columns. Raises
     CorruptInput.
     """
-    if not all(_is_plain(version) for version in versions):
+    if not all(_is_readable(version) for version in versions):
         return None
     columns = {column.name: column.type for column in versions[0].columns}
     if any({column.name: column.type for column in each.columns} != columns for each in versions):
@@ -52,27 +49,13 @@ def local_rows(
     return [_masked(row, hidden) for row in found]
 
 
-def _is_plain(version: Version) -> bool:
-    return (
-        version.format == PARQUET
-        and isinstance(version.locator, FilesLocator)
-        and is_local(version.location)
-        and all(column.type in _PLAIN or column.type.startswith("decimal") for column in version.columns)
-    )
+def _is_readable(version: Version) -> bool:
+    return is_plain(version) and isinstance(version.locator, FilesLocator) and is_local(version.location)
 
 
 def _rows(version: Version, types: dict[str, str], count: int) -> Iterator[JsonRow]:
-    files = LocalFiles()
-    for entry in files.listing(version.location):
-        if count <= 0:
-            return
-        with files.open(f"{version.location}/{entry.name}") as source:
-            file = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
-            batch = next(file.iter_batches(count, columns=list(types)), None)
-        if batch is None:
-            continue
+    for batch in first_batches(LocalFiles(), version, list(types), count):
         values = [_json_values(batch.column(name), type) for name, type in types.items()]
-        count -= batch.num_rows
         for row in zip(*values, strict=True):
             yield dict(zip(types, row, strict=True))
 
@@ -87,7 +70,7 @@ def _json_values(values: pa.Array, type: str) -> list[Any]:
         return [None if each is None else each.isoformat(**options) + zone for each in values.to_pylist()]
     if type in _NUMBERS or type.startswith("decimal"):
         texts = pc.cast(values, pa.string()).to_pylist()
-        return [None if text is None else _NOT_IN_JSON.get(text) or json.loads(text) for text in texts]
+        return [None if text is None else SPOKEN.get(text) or json.loads(text) for text in texts]
     found: list[Any] = values.to_pylist()
     return found
 
