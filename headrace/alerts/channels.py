@@ -42,12 +42,17 @@ def is_complete(url: str) -> bool:
     True for a URL that names environment variables, or whose service needs a library that is not installed here: that
     shows when something is sent.
     """
+    return "${" in url or url.partition("://")[0].lower() in CHANNELS.names() or _apprise_accepts(url)
+
+
+@cache  # the alerts sensor reads the rules every few seconds
+def _apprise_accepts(url: str) -> bool:
     import apprise
     from apprise.manager_plugins import NotificationManager
 
     scheme = url.partition("://")[0].lower()
     services = NotificationManager()  # type: ignore[no-untyped-call]
-    if "${" in url or scheme in CHANNELS.names() or (scheme in services and not services[scheme].enabled):
+    if scheme in services and not services[scheme].enabled:
         return True
     service = apprise.Apprise.instantiate(
         url.replace("{owner}", "owner%40example.com"), suppress_exceptions=True
