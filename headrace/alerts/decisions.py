@@ -134,8 +134,8 @@ def acknowledge(
 ) -> Decision:
     """Acknowledge an alert, which stops its escalation until the acknowledgement expires.
 
-    Whoever has acknowledged it may do so again, for a longer time. One that someone else has acknowledged, or that is
-    closed, is unchanged. lasts: None: as long as alerts.yaml says.
+    The person who has acknowledged it may do so again, for a longer time. An alert that someone else has acknowledged,
+    or a closed one, is unchanged. lasts: None: as long as alerts.yaml says.
     """
     renewed = alert.state is AlertState.ACKNOWLEDGED and alert.acknowledged_by == by
     if alert.state is not AlertState.OPEN and not renewed:

@@ -10,20 +10,12 @@ WITH RECURSIVE walk AS (
         SELECT array_agg(id) AS ids
         FROM (
             (
-                SELECT edge.target_id AS id
-                FROM catalog.lineage_edge edge
-                WHERE edge.source_id = ANY (walk.frontier)
-                  AND edge.valid_to IS NULL
-                  AND edge.edge_role IN ('CONSUMES', 'PRODUCES', 'DERIVES')
+                -- At `infinity` only what has not ended is valid.
+                SELECT far AS id FROM catalog.process_steps(walk.frontier, false, 'infinity')
                 UNION
-                SELECT dependency.process_id
-                FROM catalog.process upstream
-                JOIN catalog.process_dependency dependency
-                    ON dependency.organisation_id = upstream.organisation_id
-                   AND dependency.upstream_technology = upstream.technology
-                   AND dependency.upstream_instance = upstream.instance
-                   AND dependency.upstream_name = upstream.external_name
-                WHERE upstream.process_id = ANY (walk.frontier) AND dependency.valid_to IS NULL AND dependency.orders
+                SELECT target_id
+                FROM catalog.lineage_edge
+                WHERE source_id = ANY (walk.frontier) AND edge_role = 'DERIVES' AND valid_to IS NULL
             )
             EXCEPT
             SELECT unnest(walk.seen)
