@@ -90,7 +90,6 @@ def status(
     remarks = [
         *_remarks(listed, objectives),
         *_unreported(unreported),
-        *_more_unreported(unreported),
         *alerting_status(engine, now).problems(now),
         *_invalid(problems),
     ]
@@ -242,9 +241,6 @@ def _unreported(page: UnreportedPage) -> Iterator[str]:
                 f"{published}, but notifications failed: {each.failure}. Headrace tries again; `headrace legacy notify"
                 f" {version.dataset}` sends them immediately"
             )
-
-
-def _more_unreported(page: UnreportedPage) -> Iterator[str]:
     if page.total > MAX_UNREPORTED:
         yield f"{page.total - MAX_UNREPORTED:,} more published versions are not completely reported; --json lists them."
 
