@@ -259,7 +259,8 @@ def _service(runs: int) -> Iterator[tuple[httpx.Client, Path]]:
         with database.transaction(engine) as cursor:
             cursor.execute("SELECT catalog.make_partitions(now() - interval '2 months', 4)")
             cursor.execute(_RUNS, {"organisation": organisation_id(), "runs": runs})
-        port = webserver.free_port(None, first=SERVICE.first_port) or 0
+        with webserver.reserved_port(None, SERVICE.first_port) as free:
+            port = free or 0
         log = (home / "serve.log").open("wb")
         process = subprocess.Popen(
             [sys.executable, "-m", *SERVICE.command(port)], cwd=REPOSITORY, stdout=log, stderr=log

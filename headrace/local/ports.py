@@ -69,15 +69,6 @@ def _root_cause(error: dict[str, Any]) -> str:
     return str(messages[-1])
 
 
-def free_port(wanted: int | None, *, first: int | None = None, host: str = HOST) -> int | None:
-    """Return `wanted` if it is free, otherwise None; without `wanted`, the first free port of a hundred, from
-    `first` or 3000 on."""
-    if wanted is not None:
-        return wanted if _is_free(wanted, host) else None
-    first = FIRST_PORT if first is None else first
-    return next((port for port in range(first, first + 100) if _is_free(port, host)), None)
-
-
 @contextmanager
 def reserved_port(wanted: int | None, first: int) -> Iterator[int | None]:
     """Yield `wanted`, or the first free port of a hundred from `first` on; None if there is none.
@@ -124,7 +115,7 @@ def run(application: str, host: str, port: int, listening: str, **options: Any) 
     """
     import uvicorn
 
-    if free_port(port, host=host) is None:
+    if not _is_free(port, host):
         raise PortUnavailable(f"port {port} of {host} cannot be listened on. Choose a free one with --port.")
 
     class Server(uvicorn.Server):

@@ -21,8 +21,8 @@ from tests.paths import REPOSITORY, WAIT_SECONDS
 
 def test_serves_until_stopped(engine: Engine) -> None:
     token = issue_service_token(engine, "test", [Permission.READ], by="test")
-    port = webserver.free_port(None, first=SERVICE.first_port)
-    assert port is not None
+    with webserver.reserved_port(None, SERVICE.first_port) as port:
+        assert port is not None
     command = [sys.executable, "-c", "from headrace.cli import app; app()", "serve", "--port", str(port)]
     with subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -49,6 +49,6 @@ def test_serves_until_stopped(engine: Engine) -> None:
 
 
 def test_is_not_up_where_nothing_listens() -> None:
-    port = webserver.free_port(None, first=SERVICE.first_port + 50)
-    assert port is not None
-    assert not SERVICE.is_up(port)
+    with webserver.reserved_port(None, SERVICE.first_port + 50) as port:
+        assert port is not None
+        assert not SERVICE.is_up(port)

@@ -302,17 +302,17 @@ def test_a_port_asked_for_and_taken_is_refused(home: Path) -> None:
     assert not (home / "postgres").exists()
 
 
-def test_without_a_wish_the_first_free_port_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_wish_the_first_free_port_is_taken() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        monkeypatch.setattr(webserver, "FIRST_PORT", other.getsockname()[1])
-        port = webserver.free_port(None)
-    assert port is not None
-    assert port > webserver.FIRST_PORT
+        first = other.getsockname()[1]
+        with webserver.reserved_port(None, first) as port:
+            assert port is not None
+            assert port > first
 
 
-def test_two_that_start_together_get_different_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_that_start_together_get_different_ports() -> None:
     with webserver.reserved_port(None, 3900) as one, webserver.reserved_port(None, 3900) as other:
         assert one is not None
         assert other is not None
