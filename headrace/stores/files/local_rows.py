@@ -39,6 +39,8 @@ def local_rows(
     found: list[JsonRow] = []
     try:
         for version in versions:
+            if len(found) == count:
+                break
             found += _rows(version, {name: columns[name] for name in names}, count - len(found))
     except (
         pa.ArrowException,
