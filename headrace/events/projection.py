@@ -18,7 +18,12 @@ from headrace.events.runs import FormerTimes, former_times, write_box_parents, w
 from headrace.events.sql import statement
 from headrace.events.versions import StoredVersions, store_versions
 
-_OBSERVED = "SELECT FROM catalog.openlineage_run WHERE organisation_id = %s AND process_id = ANY (%s) LIMIT 1"
+_OBSERVED = """
+SELECT FROM catalog.openlineage_run WHERE organisation_id = %s AND process_id = ANY (%s)
+UNION ALL
+SELECT FROM catalog.openlineage_run WHERE organisation_id = %s AND reported_run_id = ANY (%s)
+LIMIT 1
+"""
 _OPENLINEAGE_RUNS = (
     "SELECT run_id FROM catalog.openlineage_run WHERE organisation_id = %s AND run_id = ANY (%s)"
 )
@@ -54,8 +59,9 @@ def project_runs(
         return 0
     known = {each.run_id for each in earlier if each.run_id}
     # Most jobs are known from their scheduler only, and have nothing to join.
+    processes_seen = list({each.process_id for each in reports})
     observed = cursor.execute(
-        _OBSERVED, [organisation_id(), list({each.process_id for each in reports})]
+        _OBSERVED, [organisation_id(), processes_seen, organisation_id(), list(run_ids)]
     ).fetchone()
     if observed is not None:
         rows = cursor.execute(_OPENLINEAGE_RUNS, [organisation_id(), list(run_ids)])

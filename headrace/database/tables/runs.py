@@ -121,6 +121,7 @@ class OpenlineageRun(Base):
     organisation_id: Mapped[UUID] = key("organisation.organisation_id")
     run_id: Mapped[UUID] = key()
     reported_run_id: Mapped[UUID]
+    named_run_id: Mapped[UUID | None]
     process_id: Mapped[UUID] = reference("process.process_id")
     document: Mapped[Json]
     native: Mapped[bool]

@@ -25,11 +25,14 @@ SELECT run_id, reported_run_id, process_id, document, native
 FROM catalog.openlineage_run
 WHERE organisation_id = %s AND reported_run_id = ANY (%s)
 """
-# Ids that a reported run cannot have: of Headrace's own runs, which report themselves, and of other organisations.
-_TAKEN = """
-SELECT run_id, process_id, organisation_id = %s AS native
-FROM catalog.process_run
-WHERE run_id = ANY (%s) AND (organisation_id <> %s OR NOT facets_json ? 'external_run')
+# Who has an id: another organisation, a scheduler's run, a run of events (perhaps reported with another id), or one of
+# Headrace's own runs, which report themselves.
+_OWNERS = """
+SELECT run.run_id, run.process_id, run.organisation_id = %s AS ours, run.facets_json ? 'external_run' AS scheduled,
+       observed.reported_run_id, observed.process_id AS observed_process_id
+FROM catalog.process_run run
+LEFT JOIN catalog.openlineage_run observed ON observed.run_id = run.run_id AND NOT observed.native
+WHERE run.run_id = ANY (%s)
 """
 _OTHERS = """
 SELECT document FROM catalog.openlineage_run
@@ -73,13 +76,10 @@ def store(
         (row["reported_run_id"], row["process_id"]): row
         for row in cursor.execute(_DOCUMENTS, [organisation, list({run for run, _ in reported})])
     }
-    settled = {run for (run, _), row in known.items() if row["run_id"] == run}
-    native = {run for (run, _), row in known.items() if row["native"]}
-    asked = ({run for run, _ in reported} - settled - jobs) | native
-    owners: dict[UUID, Key | None] = {}
-    for row in cursor.execute(_TAKEN, [organisation, list(asked), organisation]) if asked else ():
-        owners[row["run_id"]] = (row["run_id"], row["process_id"]) if row["native"] else None
-        native |= {row["run_id"]} if row["native"] else set()
+    owners, native = _owners(
+        cursor, organisation, {run for run, _ in reported} - jobs, known.keys() | reported.keys()
+    )
+    native |= {run for (run, _), row in known.items() if row["native"]}
     before = {key: stored_document(row["document"]) for key, row in known.items()}
     after = before | {
         key: merged(before[key], document) if key in before else document
@@ -90,12 +90,13 @@ def store(
         organisation,
         {key: each for key, each in after.items() if key[0] not in jobs and key[0] not in native},
         {key: row["run_id"] for key, row in known.items()},
-        scheduled,
+        {*scheduled, *(process for _, process in known.keys() - reported.keys())},
     )
     if others := same.others.keys() - reported.keys():
         every = {**{key: same.others[key] for key in others}, **reported}
-        return store(cursor, organisation, every, jobs, scheduled)
-    ids = _ids(after, owners) | dict(same.ids)
+        return store(cursor, organisation, every, jobs, {*scheduled, *(process for _, process in others)})
+    ids = _ids(after, owners | {run_id: key for key, run_id in same.ids.items()})
+    ids |= {key: run_id for key, run_id in same.ids.items() if key in after}
     moved = {key for key, row in known.items() if row["run_id"] != ids[key]}
     former = frozenset(known[key]["run_id"] for key in moved)
     if former:
@@ -110,6 +111,7 @@ def store(
                     {
                         "run_id": ids[key],
                         "reported_run_id": key[0],
+                        "named_run_id": same.named.get(key),
                         "process_id": key[1],
                         "document": document,
                         "native": key[0] in native,
@@ -153,9 +155,31 @@ def _write_shared_runs(
     write_runs(cursor, organisation, runs, updates.keys())
 
 
+def _owners(
+    cursor: Cursor[Any], organisation: UUID, run_ids: Collection[UUID], decided: Collection[Key]
+) -> tuple[dict[UUID, Key | None], set[UUID]]:
+    """Return the owners of those of these ids that are taken (None: not one with that id), and Headrace's own runs.
+
+    decided: runs whose ids are being decided now, and so take none.
+    """
+    owners: dict[UUID, Key | None] = {}
+    native: set[UUID] = set()
+    for row in cursor.execute(_OWNERS, [organisation, list(run_ids)]) if run_ids else ():
+        run_id, observed = row["run_id"], (row["reported_run_id"], row["observed_process_id"])
+        is_observed = row["reported_run_id"] is not None
+        if not row["ours"] or (is_observed and observed not in decided):
+            owners[run_id] = None
+        elif row["scheduled"]:
+            owners[run_id] = (run_id, row["process_id"])
+        elif not is_observed:
+            owners[run_id] = (run_id, row["process_id"])
+            native.add(run_id)
+    return owners, native
+
+
 def _ids(documents: Mapping[Key, Document], owners: Mapping[UUID, Key | None]) -> dict[Key, UUID]:
-    """Return the ids of runs. If jobs share a run id, its owner keeps it: the process that ran it here, or the first
-    reported.
+    """Return the ids of runs. If jobs share a run id, its owner keeps it: the scheduler's run, the process that ran it
+    here, or the first reported.
     """
     first = dict(owners)
     for key in sorted(documents, key=lambda key: (documents[key].first, key)):

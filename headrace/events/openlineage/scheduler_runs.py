@@ -2,7 +2,8 @@
 
 A run of a scheduler's job is the scheduler's run whose number is in an event's facet `headrace_scheduler`, whose id it
 has, or which is the only one that overlaps in time. Of several matching runs (a retry has its own id), the first is
-chosen. All of this is a function of the known runs, so the order in which sources report does not matter.
+chosen. All of this is a function of the known runs, so the order in which sources report does not matter: whenever a
+run's match changes, the runs that may take its place are matched again.
 """
 
 from __future__ import annotations
@@ -32,12 +33,15 @@ WHERE organisation_id = %s AND process_id = ANY (%s) AND external_name IS NOT NU
 
 @dataclass(frozen=True, slots=True)
 class SameRuns:
-    """The scheduler's run of each run. reported: those that the scheduler has reported, with their numbers.
+    """The scheduler's run of each run, also of others that were compared.
 
-    others: documents of other runs whose rows are assigned to a different run than they should be.
+    named: the scheduler's run whose number is in the events, reported or not. reported: the runs that the scheduler has
+    reported, with their numbers. others: documents of other runs whose rows are assigned to a different run than they
+    should be, or have the id of one of these scheduler's runs.
     """
 
     ids: Mapping[Key, UUID] = field(default_factory=dict)
+    named: Mapping[Key, UUID | None] = field(default_factory=dict)
     reported: Mapping[UUID, str | None] = field(default_factory=dict)
     others: Mapping[Key, Document] = field(default_factory=dict)
 
@@ -66,21 +70,31 @@ def same_runs(
         return SameRuns()
     found = _candidates(cursor, organisation, concerned, processes)
     possible = {run_id for each in found.values() for run_id in each.runs}
-    possible |= {stored[key] for key in concerned if key in stored and stored[key] not in own_ids(key)}
-    rows = _rivals(cursor, organisation, possible, concerned)
-    candidates = {
-        (row["reported_run_id"], row["process_id"]): stored_document(row["document"]) for row in rows
+    possible |= {
+        stored[key]
+        for key in concerned
+        if key in stored and (found[key].runs or stored[key] not in own_ids(key))
     }
+    rows = {
+        (row["reported_run_id"], row["process_id"]): row
+        for row in _rivals(cursor, organisation, possible, concerned)
+    }
+    rivals = {key: stored_document(row["document"]) for key, row in rows.items()}
+    candidates = {key: document for key, document in rivals.items() if key[1] in processes}
     found |= _candidates(cursor, organisation, candidates, processes)
     ids = _decided(concerned | candidates, found)
     others = {
-        key: candidates[key]
-        for row in rows
-        for key in ((row["reported_run_id"], row["process_id"]),)
-        if {row["run_id"], ids.get(key)} & possible and row["run_id"] not in _ids(key, ids)
+        key: rivals[key]
+        for key, row in rows.items()
+        if key[0] in possible
+        or ({row["run_id"], ids.get(key)} & possible and row["run_id"] not in _ids(key, ids))
     }
-    reported = {run_id: number for each in found.values() for run_id, number in each.reported.items()}
-    return SameRuns({key: run_id for key, run_id in ids.items() if key in concerned}, reported, others)
+    return SameRuns(
+        ids=ids,
+        named={key: found[key].numbered for key in concerned},
+        reported={run_id: number for each in found.values() for run_id, number in each.reported.items()},
+        others=others,
+    )
 
 
 def overlapping(
@@ -103,8 +117,10 @@ def own_ids(key: Key) -> tuple[UUID, UUID]:
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """named: the run named by the events, by number or id. overlapping: runs at the same time."""
+    """numbered, named: the run named by the events, by number, and by number or id. overlapping: runs at the same
+    time."""
 
+    numbered: UUID | None
     named: UUID | None
     overlapping: frozenset[UUID]
     reported: Mapping[UUID, str | None]
@@ -149,6 +165,7 @@ def _candidates(
                 overlapping[key].add(row["run_id"])
     return {
         key: _Candidates(
+            numbered[key],
             numbered[key] or (key[0] if key[0] in reported[key] else None),
             frozenset(overlapping[key]),
             reported[key],

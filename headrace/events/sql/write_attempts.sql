@@ -7,9 +7,9 @@ WITH item AS MATERIALIZED (
     )
 ), gone AS (
     DELETE FROM catalog.run_attempt known
-    USING (SELECT run_id, max(number) AS last FROM item WHERE run_id = ANY (%(known)s::uuid[]) GROUP BY run_id) counted
-    WHERE known.run_id = counted.run_id AND known.attempt > counted.last
+    WHERE known.run_id = ANY (ARRAY (SELECT run_id FROM item WHERE run_id = ANY (%(known)s::uuid[])))
       AND known.organisation_id = %(organisation)s
+      AND NOT EXISTS (SELECT FROM item WHERE item.run_id = known.run_id AND item.number = known.attempt)
 )
 INSERT INTO catalog.run_attempt AS stored (
     run_id, attempt, organisation_id, run_start_ts, state, ending, start_ts, end_ts, exit_code, reason, log_location, host

@@ -56,9 +56,19 @@ def reported(state: RunState, at: float, run: str | None = "7", **more: Any) -> 
     return job_event("LOAD", state, minutes(at), run, **more)
 
 
-def observed(kind: str, at: float, run: object = 1, number: str | None = None, **more: Any) -> dict[str, Any]:
+def observed(
+    kind: str, at: float, run: object = 1, number: str | None = None, job: str = "LOAD", **more: Any
+) -> dict[str, Any]:
+    """Return an event of a run with this id, or with the id of this scheduler run."""
     facets = {"headrace_scheduler": facet(run=number)} if number else {}
-    return run_event(kind, run=run, job="LOAD", namespace="AUTOSYS", minutes=at, run_facets=facets, **more)
+    event = run_event(kind, run=run, job=job, namespace="AUTOSYS", minutes=at, run_facets=facets, **more)
+    if isinstance(run, UUID):
+        event["run"]["runId"] = str(run)
+    return event
+
+
+def run_of(job: str, number: str) -> UUID:
+    return external_run_id("AUTOSYS", "", job, number)
 
 
 FILE = [reported(RunState.SUCCESS, 10, started_at=START, exit_code=0, outputs=(output("ops/raw"),))]
@@ -71,7 +81,7 @@ def test_overlapping_times_make_them_one(engine: Engine, order: Sequence[int]) -
     send(engine, *(sources[index] for index in order))
     (run,) = contents(engine)["runs"]
     assert (run[0], run[1], run[4]) == (
-        external_run_id("AUTOSYS", "", "LOAD", "7"),
+        run_of("LOAD", "7"),
         "AUTOSYS/LOAD",
         "SUCCESS",
     )
@@ -103,14 +113,14 @@ def test_so_does_the_run_number_whatever_the_clocks_say(engine: Engine, order: S
     ]
     send(engine, *(sources[index] for index in order))
     (run,) = contents(engine)["runs"]
-    assert (run[0], run[4]) == (external_run_id("AUTOSYS", "", "LOAD", "7"), "SUCCESS")
+    assert (run[0], run[4]) == (run_of("LOAD", "7"), "SUCCESS")
     assert {explain_run(engine, name)[0].run_id for name in ("7", UUID(uuid(1)), run[0])} == {run[0]}
 
 
 def test_what_only_the_number_is_known_of_has_the_schedulers_id(engine: Engine) -> None:
     send(engine, observed("COMPLETE", 9, number="7"))
     (run,) = contents(engine)["runs"]
-    assert run[0] == external_run_id("AUTOSYS", "", "LOAD", "7")
+    assert run[0] == run_of("LOAD", "7")
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
@@ -135,7 +145,7 @@ def test_of_two_tries_the_first_is_the_run_and_the_other_one_stays_its_own(
     ]
     send(engine, *(sources[index] for index in order))
     assert {row[0] for row in contents(engine)["runs"]} == {
-        external_run_id("AUTOSYS", "", "LOAD", "7"),
+        run_of("LOAD", "7"),
         UUID(uuid(2)),
     }
 
@@ -159,7 +169,10 @@ def test_what_overlaps_with_several_or_none_stays_a_run_of_its_own(
 
 
 def streams() -> st.SearchStrategy[list[Source]]:
-    """Reports of a job's runs, and events of runs of the same job: some number them, some overlap with one or more."""
+    """Reports of jobs' runs, and events of runs of the same jobs: some number them, some overlap with one or more.
+
+    Some have the id of a scheduler's run, of the same job or another one.
+    """
     shift = START - SCHEDULED
     shifted = histories().map(
         lambda history: [
@@ -173,8 +186,9 @@ def streams() -> st.SearchStrategy[list[Source]]:
         observed,
         st.sampled_from(["START", "COMPLETE", "COMPLETE", "FAIL"]),
         st.integers(0, 20),
-        st.integers(1, 3),
+        st.sampled_from([1, 2, 3, *(run_of("LOAD", number) for number in "12")]),
         st.sampled_from([None, None, "1", "2"]),
+        st.sampled_from(["LOAD", "LOAD", "LOAD", "CHECK"]),
         outputs=st.sampled_from([[], ["out"], ["out", "other"]]),
         inputs=st.sampled_from([[], ["in"]]),
     )
@@ -239,9 +253,7 @@ def test_the_run_has_the_facets_of_its_events(engine: Engine, order: Sequence[in
     start["run"]["facets"]["processing_engine"] = ENGINE
     sources: list[Source] = [*FILE, start, observed("COMPLETE", 9)]
     send(engine, *(sources[index] for index in order))
-    assert facets_of(engine) == {
-        external_run_id("AUTOSYS", "", "LOAD", "7"): ["external_run", "processing_engine"]
-    }
+    assert facets_of(engine) == {run_of("LOAD", "7"): ["external_run", "processing_engine"]}
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
@@ -257,7 +269,7 @@ def test_a_run_that_may_be_either_of_two_lends_its_facets_to_neither(
     ]
     send(engine, *(sources[index] for index in order))
     assert facets_of(engine) == {
-        external_run_id("AUTOSYS", "", "LOAD", "7"): ["external_run"],
-        external_run_id("AUTOSYS", "", "LOAD", "8"): ["external_run"],
+        run_of("LOAD", "7"): ["external_run"],
+        run_of("LOAD", "8"): ["external_run"],
         UUID(uuid(1)): ["processing_engine"],
     }

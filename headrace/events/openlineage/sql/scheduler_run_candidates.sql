@@ -1,7 +1,18 @@
--- Other runs of OpenLineage events that are one of these runs, or overlap with it.
+-- Other runs of OpenLineage events that are one of these runs, name it, have its id, or overlap with it.
 SELECT reported.reported_run_id, reported.process_id, reported.run_id, reported.document
 FROM catalog.openlineage_run reported
 WHERE reported.organisation_id = %(organisation)s AND reported.run_id = ANY (%(runs)s::uuid[])
+UNION
+SELECT reported.reported_run_id, reported.process_id, reported.run_id, reported.document
+FROM catalog.openlineage_run reported
+WHERE reported.organisation_id = %(organisation)s AND reported.named_run_id = ANY (%(runs)s::uuid[])
+UNION
+SELECT reported.reported_run_id, reported.process_id, reported.run_id, reported.document
+FROM catalog.openlineage_run reported
+WHERE reported.organisation_id = %(organisation)s
+  AND reported.reported_run_id = ANY (%(runs)s::uuid[])
+  AND reported.reported_run_id <> reported.process_id
+  AND NOT reported.native
 UNION
 SELECT reported.reported_run_id, reported.process_id, reported.run_id, reported.document
 FROM catalog.process_run run

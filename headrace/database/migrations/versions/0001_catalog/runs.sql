@@ -134,6 +134,7 @@ CREATE TABLE catalog.openlineage_run (
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
     run_id          uuid NOT NULL,
     reported_run_id uuid NOT NULL,
+    named_run_id    uuid,
     process_id      uuid NOT NULL REFERENCES catalog.process,
     document        jsonb NOT NULL,
     native          boolean NOT NULL,
@@ -143,6 +144,7 @@ CREATE TABLE catalog.openlineage_run (
 );
 CREATE UNIQUE INDEX openlineage_run_id ON catalog.openlineage_run (run_id);
 CREATE UNIQUE INDEX openlineage_run_reported ON catalog.openlineage_run (organisation_id, reported_run_id, process_id);
+CREATE INDEX openlineage_run_named ON catalog.openlineage_run (named_run_id) WHERE named_run_id IS NOT NULL;
 CREATE INDEX openlineage_run_process ON catalog.openlineage_run (process_id, last_at DESC);
 CREATE INDEX openlineage_run_last ON catalog.openlineage_run (last_at);
 
