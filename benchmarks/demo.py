@@ -1,4 +1,4 @@
-"""Where `headrace demo` spends its time: from an empty state folder, and a second time.
+"""Where `make demo` spends its time: from an empty state folder, and a second time.
 
 Run: python -m benchmarks.demo
 """
@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from headrace.database import embedded
+from tests.paths import REPOSITORY
 
 
 def main() -> None:
@@ -27,7 +28,7 @@ def main() -> None:
             cold, again = _demo(home), _demo(home)
         finally:
             embedded.stop(home)
-    table = Table("step", "first", "again", title=f"headrace demo, seconds ({os.cpu_count()} CPUs)")
+    table = Table("step", "first", "again", title=f"make demo, seconds ({os.cpu_count()} CPUs)")
     for step in dict.fromkeys([*cold, *again]):
         table.add_row(step, *(f"{times[step]:.1f}" if step in times else "-" for times in (cold, again)))
     Console().print(table)
@@ -37,7 +38,8 @@ def _demo(home: Path) -> dict[str, float]:
     """The seconds of each step of one run, and of the whole command."""
     began = time.perf_counter()
     ran = subprocess.run(
-        [str(Path(sys.executable).with_name("headrace")), "demo", "--json"],
+        [sys.executable, "-m", "jobs.demo", "--json"],
+        cwd=REPOSITORY,
         env={**os.environ, "HEADRACE_HOME": str(home)},
         stdout=subprocess.PIPE,
         check=True,

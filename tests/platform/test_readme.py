@@ -1,4 +1,4 @@
-"""The README agrees with the product."""
+"""The README agrees with the product, and messages and documents name commands that exist."""
 
 from __future__ import annotations
 
@@ -26,6 +26,28 @@ def test_each_command_of_the_readme_is_understood(line: str) -> None:
     command = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
 
     command.make_context(name, arguments)
+
+
+COMMAND = r"headrace ([a-z][a-z-]*)(?: ([a-z][a-z-]*)(?![\w./]))?"
+NAMED = {".md": re.compile(rf"(?:`|^){COMMAND}", re.MULTILINE), ".py": re.compile(rf"[`\"'(]{COMMAND}")}
+PLACES = (("headrace", "**/*"), ("docs", "**/*.md"), ("jobs", "*.py"), ("benchmarks", "*.py"), (".", "*.md"))
+TEXTS = [
+    path
+    for folder, pattern in PLACES
+    for path in sorted((REPOSITORY / folder).glob(pattern))
+    if path.suffix in NAMED
+]
+
+
+def test_each_command_that_a_message_or_a_document_names_exists() -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    wrong = [
+        f"{path.relative_to(REPOSITORY)}: headrace {name} {rest}"
+        for path in TEXTS
+        for name, rest in NAMED[path.suffix].findall(path.read_text(encoding="utf-8"))
+        if name not in commands or (rest and rest not in getattr(commands[name], "commands", [rest]))
+    ]
+    assert wrong == []
 
 
 def test_each_target_of_the_readme_can_be_made() -> None:

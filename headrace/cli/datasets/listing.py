@@ -64,7 +64,7 @@ def datasets(
             "No matching dataset."
             if filtered
             else "No dataset is registered. `headrace materialize 'key:\"*\"' --dry-run` registers the declared"
-            " datasets without computing them; `headrace demo` loads example datasets."
+            " datasets without computing them; `headrace init NAME --demo` creates a project with example datasets."
         )
 
 

@@ -36,6 +36,7 @@ DAYS = (date(2013, 3, 1), date(2013, 3, 2), date(2013, 3, 3))
 START_SECONDS = WAIT_SECONDS
 EXECUTORS = {
     "spark.executor.memory": "512m",
+    "spark.executor.extraJavaOptions": os.environ["SPARK_SUBMIT_OPTS"],
     "spark.scheduler.minRegisteredResourcesRatio": "1",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
     "spark.sql.shuffle.partitions": "2",
@@ -100,7 +101,8 @@ def service(folder: Path, name: str, *command: str) -> Iterator[subprocess.Popen
         process = subprocess.Popen(
             [str(SPARK_BIN / command[0]), *command[1:]],
             cwd=folder,
-            env=os.environ | {"SPARK_LOCAL_IP": LOOPBACK},
+            env=os.environ
+            | {"SPARK_LOCAL_IP": LOOPBACK, "SPARK_DAEMON_JAVA_OPTS": os.environ["SPARK_SUBMIT_OPTS"]},
             stdout=log,
             stderr=subprocess.STDOUT,
         )
