@@ -770,7 +770,7 @@ CASES = {
         """,
         5,
         "output.format",
-        "unknown format 'parque'; choose one of csv, json, orc, parquet",
+        "unknown format 'parque'; choose one of csv, ",
     ),
     "compression that Spark does not bring": Case(
         """\
