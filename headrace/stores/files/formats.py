@@ -30,7 +30,8 @@ class FileFormat:
     """A file format: its compressions, and Spark's options for its files.
 
     compressions: those whose codecs are included in PySpark. strict: options that refuse what cannot be parsed, for
-    foreign files too. is_text: files of Spark's writer are read with the writer's options.
+    foreign files too. is_text: files of Spark's writer are read with the writer's options. has_nested: it stores
+    arrays, maps and structs. needs_columns: the files lack them, so an external dataset must declare them.
     """
 
     compressions: tuple[str, ...]
@@ -38,6 +39,8 @@ class FileFormat:
     reading: Mapping[str, str] = field(default_factory=dict)
     strict: Mapping[str, str] = field(default_factory=dict)
     is_text: bool = False
+    has_nested: bool = True
+    needs_columns: bool = False
 
 
 _OF_TEXT = ("none", "uncompressed", "bzip2", "gzip", "lz4", "snappy", "deflate")
@@ -52,6 +55,7 @@ FORMATS: Mapping[str, FileFormat] = {
         reading={**_CSV, "multiLine": "true", "positiveInf": "Infinity", "negativeInf": "-Infinity"},
         strict={"mode": "FAILFAST", "enforceSchema": "false"},
         is_text=True,
+        has_nested=False,
     ),
     "json": FileFormat(
         _OF_TEXT,
@@ -59,6 +63,7 @@ FORMATS: Mapping[str, FileFormat] = {
         reading=_TEMPORAL,
         strict={"mode": "FAILFAST"},
         is_text=True,
+        needs_columns=True,
     ),
 }
 # Spark reads an unquoted empty field as `nullValue` and a quoted one as text, but reads any text equal to `nullValue`
