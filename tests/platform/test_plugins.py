@@ -20,9 +20,10 @@ from headrace.alerts.channels import CHANNELS
 from headrace.alerts.delivery import deliver
 from headrace.alerts.records import RenderedNotification
 from headrace.alerts.rules import Destination, Limit
-from headrace.catalog.locators import SnapshotLocator
+from headrace.catalog.locators import RelationLocator, SnapshotLocator, locator_metadata
 from headrace.catalog.pins import resolve
-from headrace.catalog.records import InputRequest
+from headrace.catalog.publishing import publish
+from headrace.catalog.records import Column, InputRequest, VersionDraft
 from headrace.catalog.registry import register
 from headrace.database.ids import organisation_id
 from headrace.declarations.loading.project import load
@@ -67,6 +68,21 @@ class ShelfType:
         return Shelf(session, warehouse_uri)
 
 
+class Tables(FilesStore):
+    """Reads relations of a database: here the views of the session."""
+
+    def read(self, versions):
+        [relation] = [version.locator.relation for version in versions]
+        return self._session.table(relation)
+
+
+class TablesType:
+    capabilities = frozenset()
+
+    def open(self, session, warehouse_uri):
+        return Tables(session, warehouse_uri)
+
+
 class Even:
     types = ("int", "bigint")
 
@@ -102,6 +118,7 @@ class Semicolons:
 ENTRY_POINTS = """
 [headrace.stores]
 shelf = acme_headrace:ShelfType
+tables = acme_headrace:TablesType
 [headrace.checks]
 even = acme_headrace:Even
 [headrace.alert_channels]
@@ -126,6 +143,20 @@ type: headrace.Dataset
 attributes:
   key: acme/total
   sql: SELECT sum(id) AS total FROM acme.numbers
+"""
+
+
+PEOPLE = """
+type: headrace.ExternalDataset
+attributes:
+  key: acme/people
+  format: db2
+  schema: {columns: {name: string}}
+---
+type: headrace.Dataset
+attributes:
+  key: acme/counted
+  sql: SELECT count(*) AS people FROM acme.people
 """
 
 
@@ -179,6 +210,34 @@ def test_a_dataset_lives_in_the_store_and_is_computed_by_the_engine_and_checked_
     [[total]] = resolve(engine, [InputRequest("acme/total", "test")])
     assert total.version.store == "files"
     assert spark.read.parquet(total.version.location).collect()[0].total == 20
+
+
+def test_a_run_reads_a_published_relation_through_the_store(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    spark.createDataFrame([("ann",), ("bob",)], "name string").createOrReplaceTempView("people_of_today")
+    project = load_project(write_project(tmp_path, "acme", PEOPLE), engine)
+    relation = RelationLocator("crm", "people_of_today")
+    made = VersionDraft(
+        dataset="acme/people",
+        partition=None,
+        tag="today",
+        location=str(relation),
+        format="db2",
+        columns=(Column("name", "string"),),
+        row_count=2,
+        byte_size=0,
+        file_count=0,
+        checksum="",
+        idempotency_key="people/today",
+        expected_generation=0,
+        metadata=locator_metadata("tables", relation),
+    )
+    publish(engine, None, [made])
+    [result] = project.materialize("acme/counted")
+    assert result.success
+    [[counted]] = resolve(engine, [InputRequest("acme/counted", "test")])
+    assert spark.read.parquet(counted.version.location).collect()[0].people == 2
 
 
 def test_a_failing_check_of_a_package_blocks_the_version(
