@@ -14,6 +14,7 @@ from headrace.catalog.records import Check
 from headrace.plugins import UnknownPlugin
 from headrace.severity import Severity
 from headrace.stores.files.custom_checks import CHECKS
+from headrace.stores.files.predicates import plain_parameter
 
 Scalar = bool | int | float | str
 
@@ -203,22 +204,6 @@ ColumnCheckItem = Annotated[
     BeforeValidator(_check_from_name, json_schema_input_type=Literal["not_null", "unique"] | ColumnCheck),
 ]
 
-# The parameter for a rule's plain value, as named by pandera's built-in checks.
-_PARAMETER = {
-    "equal_to": "value",
-    "not_equal_to": "value",
-    "greater_than": "min_value",
-    "greater_than_or_equal_to": "min_value",
-    "less_than": "max_value",
-    "less_than_or_equal_to": "max_value",
-    "isin": "allowed_values",
-    "notin": "forbidden_values",
-    "str_matches": "pattern",
-    "str_contains": "pattern",
-    "str_startswith": "string",
-    "str_endswith": "string",
-}
-
 
 def column_checks(column: str, checks: Sequence[ColumnCheck], nullable: bool) -> Iterator[Check]:
     """Yield the records of a column's checks; a non-nullable column gets `not_null` unless it has one."""
@@ -270,7 +255,7 @@ def _column_parameters(column: str, check: ColumnCheck) -> Mapping[str, Any]:
         return value.parameters
     if isinstance(value, dg.Model):
         return value.model_dump(exclude_none=True)
-    return {_PARAMETER[check.rule]: value}
+    return {plain_parameter(check.rule): value}
 
 
 def _default_name(check: DatasetCheck) -> str:

@@ -5,7 +5,6 @@ Every field has a description, which becomes the editor's JSON schema.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 import dagster as dg
@@ -17,6 +16,7 @@ from headrace.declarations.checks import ColumnCheckItem
 from headrace.declarations.cron import Cron, Timezone
 from headrace.declarations.durations import Duration
 from headrace.plugins import UnknownPlugin
+from headrace.stores.files.formats import FORMATS, PARQUET, file_format
 from headrace.stores.registry import STORES
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -36,6 +36,11 @@ def _valid_tags(tags: dict[str, str]) -> dict[str, str]:
     return tags
 
 
+def _known_format(name: str) -> str:
+    file_format(name)
+    return name
+
+
 def _text(value: object) -> object:
     """Convert a Spark or reader option to text; YAML reads `true` and `8` as other types."""
     if isinstance(value, bool):
@@ -50,16 +55,7 @@ Owner = Annotated[str, AfterValidator(_valid_owner)]
 TagText = Annotated[str, Field(pattern=r"^[\w.-]{0,63}$")]
 Tags = Annotated[dict[str, str], AfterValidator(_valid_tags)]
 OptionText = Annotated[str, BeforeValidator(_text, json_schema_input_type=str | bool | int | float)]
-Format = Literal["parquet", "csv", "json", "orc"]
-# Those whose codecs are included in PySpark. Spark's documentation of data source options also lists brotli and lzo for
-# Parquet.
-_TEXTS = ("none", "uncompressed", "bzip2", "gzip", "lz4", "snappy", "deflate")
-_COMPRESSIONS: Mapping[Format, tuple[str, ...]] = {
-    "parquet": ("none", "uncompressed", "snappy", "gzip", "lz4", "lz4_raw", "zstd"),
-    "orc": ("none", "uncompressed", "snappy", "zlib", "lz4", "lzo", "zstd"),
-    "csv": _TEXTS,
-    "json": _TEXTS,
-}
+Format = Annotated[str, AfterValidator(_known_format), Field(json_schema_extra={"enum": list(FORMATS)})]
 
 
 class Part(dg.Model):
@@ -149,7 +145,7 @@ class Output(Part):
         str, Field(description="The store that holds the versions: `files`, or one that a package adds.")
     ] = FILES_STORE
 
-    format: Annotated[Format, Field(description="File format.")] = "parquet"
+    format: Annotated[Format, Field(description="File format.")] = PARQUET
     options: Annotated[dict[str, OptionText], Field(description="Options of Spark's writer.")] = Field(
         default_factory=dict
     )
@@ -173,7 +169,7 @@ class Output(Part):
     @model_validator(mode="after")
     def _known_compression(self) -> Output:
         given = {name.lower(): value for name, value in self.options.items()}.get("compression")
-        known = _COMPRESSIONS[self.format]
+        known = FORMATS[self.format].compressions
         if given is not None and given.lower() not in known:
             raise ValueError(f"{self.format} has no compression {given!r}; choose one of {', '.join(known)}")
         return self

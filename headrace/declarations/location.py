@@ -41,5 +41,7 @@ def check_location(external: External, origin: Origin) -> None:
             f"the dataset has partitions, and {PARTITION} is not in it",
             f"Write {PARTITION} where the names of files or directories have the partition's key.",
         )
-    if external.format == "json" and external.table_schema is None:
-        raise origin.error(("schema",), "JSON files do not have column types", "Declare the columns.")
+    if FORMATS[external.format].needs_columns and external.table_schema is None:
+        raise origin.error(
+            ("schema",), f"{external.format.upper()} files do not have column types", "Declare the columns."
+        )

@@ -44,6 +44,7 @@ from headrace.declarations.steps import (
 )
 from headrace.execution.plan import ExternalPlan, InputPlan, OutputPlan, PartitionPlan, ProcessPlan
 from headrace.execution.transform import Pipeline
+from headrace.stores.files.formats import FORMATS
 
 
 def dataset_plan(
@@ -263,11 +264,11 @@ def _output(
                 f"{column!r} is not among the columns of {product.key}",
                 f"The schema has: {', '.join(known.name for known in record.columns)}.",
             )
-    for each in record.columns if record.format == "csv" else ():
+    for each in () if FORMATS[record.format].has_nested else record.columns:
         if each.type.startswith(("array<", "map<", "struct<")):
             raise part.error(
                 ("schema", "columns", each.name),
-                f"CSV cannot store {each.type}",
+                f"{record.format.upper()} cannot store {each.type}",
                 "Choose another `format`, or write the column as text with to_json.",
             )
     for index, one in enumerate(product.notify):

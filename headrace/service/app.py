@@ -12,31 +12,19 @@ from sqlalchemy import Engine
 
 from headrace.service import security
 from headrace.service.api import (
-    alerts as alerting,
-)
-from headrace.service.api import (
-    audit as auditing,
-)
-from headrace.service.api import (
+    alerts,
+    audit,
     columns,
     completions,
     datasets,
     document,
+    events,
     health,
+    lineage,
     processes,
+    registrations,
+    search,
     slas,
-)
-from headrace.service.api import (
-    events as reporting,
-)
-from headrace.service.api import (
-    lineage as lineages,
-)
-from headrace.service.api import (
-    registrations as registering,
-)
-from headrace.service.api import (
-    search as searching,
 )
 from headrace.service.http import problems
 from headrace.service.http.bodies import Bodies
@@ -45,7 +33,7 @@ from headrace.service.http.etags import ETags
 from headrace.service.http.head_requests import Heads
 from headrace.service.http.limits import Limits
 from headrace.service.http.metrics import Metrics, Observing
-from headrace.service.pages import alerts as linked
+from headrace.service.pages import alerts as alert_page
 from headrace.settings import settings
 
 _THREADS = 14  # concurrent database requests: slightly fewer than the engine has connections
@@ -88,16 +76,16 @@ def routed() -> FastAPI:
     # Routes are matched in order, and a dataset's key may have any number of segments, so more specific routes come
     # first. The routes that are called hundreds of times per second come before all others.
     for module in (
-        reporting,
+        events,
         completions,
         health,
         slas,
-        alerting,
-        linked,
-        auditing,
-        searching,
-        registering,
-        lineages,
+        alerts,
+        alert_page,
+        audit,
+        search,
+        registrations,
+        lineage,
         columns,
         processes,
         datasets,

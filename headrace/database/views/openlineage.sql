@@ -115,7 +115,8 @@ SELECT catalog.within_namespace(namespace_uri, named.name)::varchar(256) AS data
        catalog.fitted(dataset.description, 2000)::varchar(2000) AS description,
        catalog.fitted(upper(coalesce(
            dataset_type.content ->> 'datasetType',
-           CASE WHEN default_format IN ('parquet', 'csv', 'json', 'orc', 'avro', 'text') THEN 'FILE' ELSE 'TABLE' END)),
+           CASE WHEN default_format IN ('parquet', 'csv', 'json', 'orc', 'avro', 'text', 'xml', 'xlsx', 'file')
+               THEN 'FILE' ELSE 'TABLE' END)),
            50)::varchar(50) AS source_type,
        dataset.created_at::timestamptz(0) AS created_at,
        dataset.updated_at::timestamptz(0) AS updated_at,

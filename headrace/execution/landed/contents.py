@@ -73,10 +73,10 @@ def _read(
             raise NotAsDeclared(_header_words(found, own))
         return count, columns or tuple(Column(each, "string") for each in [*found, *keys]), set()
     # Imported here, because loading must not import Arrow.
-    from headrace.stores.files.columnar import orc_contents, parquet_contents
+    from headrace.stores.files.columnar import CONTENTS
 
     try:
-        contents = orc_contents(source) if format == "orc" else parquet_contents(source)
+        contents = CONTENTS[format](source)
     except (ValueError, OSError) as error:
         raise NotAsDeclared(f"not a valid {format} file: {error}") from error
     if not columns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -56,6 +56,9 @@ def orc_contents(file: BinaryIO) -> Contents:
     """Read the footer of an ORC file. Raises ValueError or OSError for anything else."""
     read = orc.ORCFile(file)
     return Contents(read.nrows, {field.name: _orc_type(field) for field in read.schema})
+
+
+CONTENTS: Mapping[str, Callable[[BinaryIO], Contents]] = {"parquet": parquet_contents, "orc": orc_contents}
 
 
 def spark_type(found: pa.DataType) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -28,25 +29,98 @@ _ORDERED = _NUMBERS + _TIMES
 _ENUMERABLE = (*_ORDERED, *_TEXT, "binary")
 _COMPARED = (*_ENUMERABLE, "boolean")
 
-# kind: (supported types, required parameters, optional parameters)
-_SIGNATURES: Mapping[str, tuple[tuple[str, ...], frozenset[str], frozenset[str]]] = {
-    "equal_to": (_COMPARED, frozenset({"value"}), frozenset()),
-    "not_equal_to": (_COMPARED, frozenset({"value"}), frozenset()),
-    "greater_than": (_ORDERED, frozenset({"min_value"}), frozenset()),
-    "greater_than_or_equal_to": (_ORDERED, frozenset({"min_value"}), frozenset()),
-    "less_than": (_ORDERED, frozenset({"max_value"}), frozenset()),
-    "less_than_or_equal_to": (_ORDERED, frozenset({"max_value"}), frozenset()),
-    "in_range": (_ORDERED, frozenset({"min_value", "max_value"}), frozenset({"include_min", "include_max"})),
-    "isin": (_ENUMERABLE, frozenset({"allowed_values"}), frozenset()),
-    "notin": (_ENUMERABLE, frozenset({"forbidden_values"}), frozenset()),
-    "str_matches": (_TEXT, frozenset({"pattern"}), frozenset()),
-    "str_contains": (_TEXT, frozenset({"pattern"}), frozenset()),
-    "str_startswith": (_TEXT, frozenset({"string"}), frozenset()),
-    "str_endswith": (_TEXT, frozenset({"string"}), frozenset()),
-    "str_length": (_TEXT, frozenset(), frozenset({"min_value", "max_value", "exact_value"})),
-    "not_null": ((), frozenset(), frozenset()),
+_Parameters = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A kind of check of single values.
+
+    types: of the columns that it is defined for; empty: every type. condition: by which pandera's check of that name
+    filters. holds: whether every value between a lowest and a highest passes; None if bounds prove nothing.
+    """
+
+    types: tuple[str, ...]
+    required: frozenset[str]
+    condition: Callable[[Column, _Parameters], Column]
+    optional: frozenset[str] = frozenset()
+    holds: Callable[[Any, Any, _Parameters], bool] | None = None
+
+
+_KINDS: Mapping[str, _Kind] = {
+    "equal_to": _Kind(_COMPARED, frozenset({"value"}), lambda value, p: value == p["value"]),
+    "not_equal_to": _Kind(_COMPARED, frozenset({"value"}), lambda value, p: value != p["value"]),
+    "greater_than": _Kind(
+        _ORDERED,
+        frozenset({"min_value"}),
+        lambda value, p: value > p["min_value"],
+        holds=lambda low, high, p: bool(low > p["min_value"]),
+    ),
+    "greater_than_or_equal_to": _Kind(
+        _ORDERED,
+        frozenset({"min_value"}),
+        lambda value, p: value >= p["min_value"],
+        holds=lambda low, high, p: bool(low >= p["min_value"]),
+    ),
+    "less_than": _Kind(
+        _ORDERED,
+        frozenset({"max_value"}),
+        lambda value, p: value < p["max_value"],
+        holds=lambda low, high, p: bool(high < p["max_value"]),
+    ),
+    "less_than_or_equal_to": _Kind(
+        _ORDERED,
+        frozenset({"max_value"}),
+        lambda value, p: value <= p["max_value"],
+        holds=lambda low, high, p: bool(high <= p["max_value"]),
+    ),
+    "in_range": _Kind(
+        _ORDERED,
+        frozenset({"min_value", "max_value"}),
+        lambda value, p: (
+            (value >= p["min_value"] if p.get("include_min", True) else value > p["min_value"])
+            & (value <= p["max_value"] if p.get("include_max", True) else value < p["max_value"])
+        ),
+        frozenset({"include_min", "include_max"}),
+        lambda low, high, p: bool(
+            (low >= p["min_value"] if p.get("include_min", True) else low > p["min_value"])
+            and (high <= p["max_value"] if p.get("include_max", True) else high < p["max_value"])
+        ),
+    ),
+    "isin": _Kind(
+        _ENUMERABLE, frozenset({"allowed_values"}), lambda value, p: value.isin(list(p["allowed_values"]))
+    ),
+    "notin": _Kind(
+        _ENUMERABLE,
+        frozenset({"forbidden_values"}),
+        lambda value, p: ~value.isin(list(p["forbidden_values"])),
+    ),
+    "str_matches": _Kind(
+        _TEXT, frozenset({"pattern"}), lambda value, p: value.rlike(starting_pattern(p["pattern"]))
+    ),
+    "str_contains": _Kind(
+        _TEXT, frozenset({"pattern"}), lambda value, p: value.rlike(pattern_text(p["pattern"]))
+    ),
+    "str_startswith": _Kind(
+        _TEXT,
+        frozenset({"string"}),
+        lambda value, p: value.startswith(p["string"]),
+        # Text is ordered by bytes, so anything between two values with a prefix has the prefix too.
+        holds=lambda low, high, p: bool(low.startswith(p["string"]) and high.startswith(p["string"])),
+    ),
+    "str_endswith": _Kind(_TEXT, frozenset({"string"}), lambda value, p: value.endswith(p["string"])),
+    "str_length": _Kind(
+        _TEXT,
+        frozenset(),
+        lambda value, p: _has_length(value, p),
+        frozenset({"min_value", "max_value", "exact_value"}),
+    ),
+    "not_null": _Kind((), frozenset(), lambda value, p: value.isNotNull()),
 }
-KINDS = frozenset(_SIGNATURES) | {"sql"}
+KINDS = frozenset(_KINDS) | {"sql"}
+BOUNDED = frozenset(name for name, kind in _KINDS.items() if kind.holds) | {"not_null"}
+# Judged by a text alone: its column's distinct values, or the column, prove them without Spark.
+VALUED = frozenset(name for name, kind in _KINDS.items() if "string" in kind.types)
 _WHOLE_VALUES = frozenset(["equal_to", "not_equal_to", "isin", "notin"])
 
 
@@ -66,11 +140,16 @@ def failing(check: Check, types: Mapping[str, str]) -> Column:
         # On a separate line, so that a trailing comment ends.
         return ~F.expr(f"({check.parameters['expression']}\n)")
     value = F.col(quoted(str(check.column)))
-    if check.kind == "not_null":
-        return value.isNull()
     if check.kind not in KINDS:
         return ~CHECKS.get(check.kind).condition(value, check.parameters)
-    return ~_meets(check.kind, value, {name: _for_spark(each) for name, each in check.parameters.items()})
+    parameters = {name: _for_spark(each) for name, each in check.parameters.items()}
+    return ~_KINDS[check.kind].condition(value, parameters)
+
+
+def plain_parameter(kind: str) -> str:
+    """Return the only required parameter of a kind, which a declaration writes as its plain value."""
+    (name,) = _KINDS[kind].required
+    return name
 
 
 def _for_spark(value: Any) -> Any:  # noqa: ANN401 - a check's parameter is any value
@@ -88,32 +167,30 @@ def validate(check: Check, types: Mapping[str, str]) -> None:
         if not isinstance(expression, str) or not expression.strip():
             raise InvalidCheck(f"Check {check.name}: an sql check needs the parameter `expression`.")
         return
-    plugin = None if check.kind in KINDS else CHECKS.get(check.kind)
-    accepted, required, optional = (
-        (plugin.types, frozenset[str](), frozenset[str]()) if plugin else _SIGNATURES[check.kind]
-    )
+    kind = _KINDS.get(check.kind) or CHECKS.get(check.kind)
     if check.column is None or check.column not in types:
         raise InvalidCheck(
             f"Check {check.name}: no column {check.column!r}; columns are {', '.join(types)}. Correct "
             "`column`."
         )
     base = types[check.column].partition("(")[0]
-    if accepted and base not in accepted:
+    if kind.types and base not in kind.types:
         raise InvalidCheck(
             f"Check {check.name}: {check.kind} is not defined for {check.column} of type {types[check.column]}, "
-            f"only for {', '.join(accepted)}. Choose another check, or an sql check."
+            f"only for {', '.join(kind.types)}. Choose another check, or an sql check."
         )
-    if plugin is not None:
+    if not isinstance(kind, _Kind):
         try:
-            plugin.validate(check.parameters)
+            kind.validate(check.parameters)
         except ValueError as error:
             raise InvalidCheck(f"Check {check.name}: {error}") from error
         return
     given = frozenset(name for name, value in check.parameters.items() if value is not None)
-    wrong = (required - given) | (given - required - optional)
+    wrong = (kind.required - given) | (given - kind.required - kind.optional)
     if wrong or (check.kind == "str_length" and not given):
         expected = (
-            ", ".join([*sorted(required), *(f"{name} (optional)" for name in sorted(optional))]) or "none"
+            ", ".join([*sorted(kind.required), *(f"{name} (optional)" for name in sorted(kind.optional))])
+            or "none"
         )
         raise InvalidCheck(
             f"Check {check.name}: {check.kind} takes the parameters {expected}; got {sorted(given)}."
@@ -131,9 +208,9 @@ def validate(check: Check, types: Mapping[str, str]) -> None:
         for name in given - {"include_min", "include_max"}:
             value = check.parameters[name]
             if not all(_is_number(item) if base in _NUMBERS else _is_time(item) for item in _items(value)):
-                kind = "a number" if base in _NUMBERS else "a date or time, such as 2026-11-28"
+                suitable = "a number" if base in _NUMBERS else "a date or time, such as 2026-11-28"
                 raise InvalidCheck(
-                    f"Check {check.name}: `{name}` must be {kind} as {check.column} is {types[check.column]}; "
+                    f"Check {check.name}: `{name}` must be {suitable} as {check.column} is {types[check.column]}; "
                     f"got {value!r}."
                 )
             if base in _NUMBERS and any(
@@ -172,7 +249,8 @@ def proven(check: Check, type: str, bounds: Bounds) -> bool:
         return True
     if check.kind == "not_null":
         return bounds.null_count == 0
-    if check.kind not in _HOLDS:
+    kind = _KINDS.get(check.kind)
+    if kind is None or kind.holds is None:
         return False
     if bounds.all_null:
         return True
@@ -185,37 +263,7 @@ def proven(check: Check, type: str, bounds: Bounds) -> bool:
     }
     if None in limits.values():
         return False
-    return _HOLDS[check.kind](bounds.minimum, bounds.maximum, {**check.parameters, **limits})
-
-
-_Parameters = Mapping[str, Any]
-_HOLDS: Mapping[str, Callable[[Any, Any, _Parameters], bool]] = {
-    "greater_than": lambda low, high, p: bool(low > p["min_value"]),
-    "greater_than_or_equal_to": lambda low, high, p: bool(low >= p["min_value"]),
-    "less_than": lambda low, high, p: bool(high < p["max_value"]),
-    "less_than_or_equal_to": lambda low, high, p: bool(high <= p["max_value"]),
-    "in_range": lambda low, high, p: bool(
-        (low >= p["min_value"] if p.get("include_min", True) else low > p["min_value"])
-        and (high <= p["max_value"] if p.get("include_max", True) else high < p["max_value"])
-    ),
-    # Text is ordered by bytes, so anything between two values with a prefix has the prefix too.
-    "str_startswith": lambda low, high, p: bool(low.startswith(p["string"]) and high.startswith(p["string"])),
-}
-BOUNDED = frozenset(_HOLDS) | {"not_null"}
-# Judged by a text alone: its column's distinct values, or the column, prove them without Spark.
-VALUED = frozenset(
-    [
-        "isin",
-        "notin",
-        "equal_to",
-        "not_equal_to",
-        "str_matches",
-        "str_contains",
-        "str_startswith",
-        "str_endswith",
-        "str_length",
-    ]
-)
+    return kind.holds(bounds.minimum, bounds.maximum, {**check.parameters, **limits})
 
 
 def counted(condition: Column) -> Column:
@@ -250,33 +298,10 @@ def literal(text: str) -> str:
     return f"CAST(X'{text.encode().hex()}' AS STRING)"
 
 
-def _meets(kind: str, value: Column, parameters: _Parameters) -> Column:
-    """Return the condition by which pandera's check of that name filters."""
+def _has_length(value: Column, parameters: _Parameters) -> Column:
     from pyspark.sql import functions as F
 
-    conditions: Mapping[str, Callable[[_Parameters], Column]] = {
-        "equal_to": lambda p: value == p["value"],
-        "not_equal_to": lambda p: value != p["value"],
-        "greater_than": lambda p: value > p["min_value"],
-        "greater_than_or_equal_to": lambda p: value >= p["min_value"],
-        "less_than": lambda p: value < p["max_value"],
-        "less_than_or_equal_to": lambda p: value <= p["max_value"],
-        "in_range": lambda p: (
-            (value >= p["min_value"] if p.get("include_min", True) else value > p["min_value"])
-            & (value <= p["max_value"] if p.get("include_max", True) else value < p["max_value"])
-        ),
-        "isin": lambda p: value.isin(list(p["allowed_values"])),
-        "notin": lambda p: ~value.isin(list(p["forbidden_values"])),
-        "str_matches": lambda p: value.rlike(starting_pattern(p["pattern"])),
-        "str_contains": lambda p: value.rlike(pattern_text(p["pattern"])),
-        "str_startswith": lambda p: value.startswith(p["string"]),
-        "str_endswith": lambda p: value.endswith(p["string"]),
-        "str_length": lambda p: _length(F.length(value), p),
-    }
-    return conditions[kind](parameters)
-
-
-def _length(length: Column, parameters: _Parameters) -> Column:
+    length = F.length(value)
     exact: int | None = parameters.get("exact_value")
     if exact is not None:
         return length == exact

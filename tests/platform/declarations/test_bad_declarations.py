@@ -760,6 +760,18 @@ CASES = {
         "schema.columns.id",
         "CSV cannot store array<int>",
     ),
+    "unknown format": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT 1 AS id
+          output: {format: parque}
+        """,
+        5,
+        "output.format",
+        "unknown format 'parque'; choose one of csv, ",
+    ),
     "compression that Spark does not bring": Case(
         """\
         type: headrace.Dataset

@@ -13,12 +13,16 @@ import sqlalchemy as sa
 from psycopg import Cursor
 from sqlalchemy import Engine
 
+from headrace.catalog.records import DatasetRecord
+from headrace.catalog.registry import register
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id, organisation_named
+from headrace.estates.review import format_of
 from headrace.events.openlineage.ingestion import ingest
 from headrace.events.openlineage.model import Result
 from headrace.exports.copy import VIEWS
 from headrace.exports.tables import in_schema
+from headrace.stores.files.formats import FORMATS
 from tests.platform.exports.conftest import EARLIER, LONG, RUN, Filled, columns, event, facet
 
 OURS = "headrace://default"
@@ -68,6 +72,17 @@ def test_datasets_have_the_names_that_openlineage_knows_them_by(filled: Filled) 
     ids = rows(filled.engine, "ol_dataset", "dataset_id", "namespace_id", "name")
     assert {uris[namespace] for _, namespace, _ in ids} == {OURS, "s3://lake", "postgres://db:5432"}
     assert all(key == f"{namespace}/{name}" for key, namespace, name in ids if len(name) < 200)
+
+
+def test_a_format_of_files_is_of_the_type_file_and_any_other_is_a_table(engine: Engine) -> None:
+    suggested = {format_of(f"/feed/orders.{ending}") for ending in ("avro", "dat", "jsonl", "xlsx", "xml")}
+    files = {*FORMATS, *suggested}
+    register(engine, [DatasetRecord(f"shop/{name}", name) for name in (*files, "db2", "iceberg")], [])
+    assert set(rows(engine, "ol_dataset", "name", "source_type")) == {
+        *((f"shop/{name}", "FILE") for name in files),
+        ("shop/db2", "TABLE"),
+        ("shop/iceberg", "TABLE"),
+    }
 
 
 def test_names_that_differ_at_their_end_alone_stay_apart_and_fit_in_octets(engine: Engine) -> None:

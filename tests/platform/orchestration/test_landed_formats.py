@@ -22,6 +22,7 @@ from headrace.catalog.queries import version
 from headrace.catalog.records import CheckStatus, Column, Version
 from headrace.execution.landed.observation import Memory, observe
 from headrace.execution.plan import ExternalPlan
+from headrace.stores.files.formats import FORMATS
 from headrace.stores.files.store import FilesStore
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def read(spark: SparkSession, *found: Version) -> list[dict[str, object]]:
     return sorted((row.asDict() for row in frame.collect()), key=lambda row: str(row["id"]))
 
 
-@pytest.mark.parametrize("format", ["parquet", "orc", "json", "csv"])
+@pytest.mark.parametrize("format", sorted(FORMATS))
 def test_a_file_and_a_directory_of_each_format(
     engine: Engine, landing: Path, external: Plans, spark: SparkSession, format: str
 ) -> None:
@@ -293,7 +294,7 @@ def test_one_json_array_over_several_lines(
     assert (found.row_count, read(spark, found)) == (2, [{"id": 1}, {"id": 2}])
 
 
-@pytest.mark.parametrize("format", ["parquet", "orc", "json", "csv"])
+@pytest.mark.parametrize("format", sorted(FORMATS))
 def test_folders_that_encode_a_column(
     engine: Engine, landing: Path, external: Plans, spark: SparkSession, format: str
 ) -> None:
