@@ -44,7 +44,9 @@ from headrace.declarations.steps import (
 )
 from headrace.execution.plan import ExternalPlan, InputPlan, OutputPlan, PartitionPlan, ProcessPlan
 from headrace.execution.transform import Pipeline
+from headrace.stores.capabilities import Capability
 from headrace.stores.files.formats import FORMATS
+from headrace.stores.registry import STORES
 
 
 def dataset_plan(
@@ -264,6 +266,13 @@ def _output(
                 f"{column!r} is not among the columns of {product.key}",
                 f"The schema has: {', '.join(known.name for known in record.columns)}.",
             )
+    store = product.output.store
+    if running.partitions and Capability.PARTITION_OVERWRITE not in STORES.get(store).capabilities:
+        raise part.error(
+            ("output", "store"),
+            f"the store {store!r} cannot replace one partition without the others",
+            "Choose another `store`, or remove `partitions`.",
+        )
     for each in () if FORMATS[record.format].has_nested else record.columns:
         if each.type.startswith(("array<", "map<", "struct<")):
             raise part.error(
@@ -282,7 +291,7 @@ def _output(
         record=record,
         options=product.output.options,
         location=product.output.location,
-        store=product.output.store,
+        store=store,
         allow_breaking=product.allow_breaking_schema_change,
         freshness=_freshness(product, part),
         notices=tuple(one.notice for one in product.notify),

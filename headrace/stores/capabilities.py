@@ -1,10 +1,13 @@
-"""Capabilities of stores."""
+"""Capabilities of stores: what a declaration may ask of them."""
 
 from enum import StrEnum
 
 
 class Capability(StrEnum):
-    """A capability of a store; the execution checks for these, never for a store by name."""
+    """A capability of a store; declarations are checked against these, never against a store's name.
+
+    A dataset with partitions needs PARTITION_OVERWRITE.
+    """
 
     ATOMIC_SWAP = "atomic_swap"  # moves its own reference atomically
     TIME_TRAVEL = "time_travel"  # earlier versions stay readable

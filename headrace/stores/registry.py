@@ -11,5 +11,5 @@ if TYPE_CHECKING:
     from headrace.stores.protocol import StoreType
 
 STORES: Registry[StoreType] = Registry(
-    "headrace.stores", "store", {FILES_STORE: "headrace.stores.files.store:FilesStoreType"}
+    "headrace.stores", "store", {FILES_STORE: "headrace.stores.files.store_type:FilesStoreType"}
 )

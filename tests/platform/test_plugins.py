@@ -272,6 +272,15 @@ def test_an_unknown_store_is_a_problem_of_the_declaration(tmp_path: Path) -> Non
     )
 
 
+def test_partitions_need_a_store_that_can_replace_one(tmp_path: Path) -> None:
+    partitioned = NUMBERS.partition("---")[0].replace(
+        "  engine: second", "  engine: second\n  partitions: {type: static, keys: [a, b], column: id}"
+    )
+    [problem] = load(write_project(tmp_path, "acme", partitioned)).problems
+    assert problem.field == "output.store"
+    assert "the store 'shelf' cannot replace one partition without the others" in problem.message
+
+
 def test_a_channel_delivers_to_its_scheme() -> None:
     import acme_headrace  # type: ignore[import-not-found]
 

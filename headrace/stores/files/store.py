@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from headrace.catalog.records import Check, Column, Version
 from headrace.spark.failures import explained
-from headrace.stores.capabilities import Capability
 from headrace.stores.files.filesystem import normalised
 from headrace.stores.files.first_rows import Row, first_rows
 from headrace.stores.files.formats import OutputFormat
@@ -25,16 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 TAG = re.compile(r"(\d{8}T\d{6}Z)-[0-9a-f]{8}")
-
-
-class FilesStoreType:
-    """The files store: versions are directories of Parquet, CSV, JSON or ORC files in the warehouse."""
-
-    capabilities = frozenset({Capability.ATOMIC_SWAP, Capability.TIME_TRAVEL, Capability.PARTITION_OVERWRITE})
-
-    def open(self, session: SparkSession, warehouse_uri: str) -> FilesStore:
-        """Open the store in the warehouse. Raises WarehouseUnavailable if it cannot be reached."""
-        return FilesStore(session, warehouse_uri)
 
 
 class FilesStore:
