@@ -2,12 +2,5 @@
 
 from alembic import context
 
-from headrace.database.tables import Base
-
-context.configure(
-    connection=context.config.attributes["connection"],
-    target_metadata=Base.metadata,
-    version_table_schema="catalog",
-    include_schemas=True,
-)
+context.configure(connection=context.config.attributes["connection"], version_table_schema="catalog")
 context.run_migrations()

@@ -1,4 +1,4 @@
-"""Connecting and migrating: the models match the migrations, concurrent starts, readable refusals."""
+"""Connecting and migrating: concurrent starts, readable refusals."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -7,36 +7,13 @@ from uuid import uuid4
 import psycopg
 import pytest
 import sqlalchemy as sa
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine
 
 from headrace.database import connection as database
 from headrace.database.connection import engine_for, migrate, revision, transaction
 from headrace.database.migrations import HEAD
-from headrace.database.tables import Base
 from headrace.errors import CatalogUnavailable, SchemaOutdated
-
-
-def test_the_models_are_what_the_migrations_make(engine: Engine) -> None:
-    def ours(_object: Any, name: Any, kind: Any, _reflected: Any, _compared: Any) -> Any:
-        return kind not in {"index", "unique_constraint"} and not (
-            kind == "table" and name not in {table.name for table in Base.metadata.tables.values()}
-        )
-
-    with engine.connect() as connection:
-        context = MigrationContext.configure(
-            connection,
-            opts={
-                "include_schemas": True,
-                "include_object": ours,
-                "include_name": lambda name, kind, _: kind != "schema" or name == "catalog",
-                "compare_type": True,
-                "version_table_schema": "catalog",
-            },
-        )
-        assert compare_metadata(context, Base.metadata) == []
 
 
 def test_head_is_the_newest_migration() -> None:
