@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,7 +18,7 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.errors import UnknownRun
 from headrace.retention.files import Archive, ArchiveFileGone
-from headrace.retention.registry import EVER, Kind, kept
+from headrace.retention.registry import EVER, Kind
 from headrace.retention.rows import TIME
 from headrace.retention.sql import statement
 from headrace.retention.visibility import files, visible_runs
@@ -143,17 +143,6 @@ def events(
     wanted = scope.conditions + [pc.field("event_type") == event_type] * (event_type is not None)
     rows = _with_archive(engine, Kind.EVENT, found, scope, wanted, _archived_event) if archived else found
     return [_event(row) for row in rows]
-
-
-def archived_events(engine: Engine) -> Iterator[PastEvent]:
-    """Yield every event of the archive, earliest files first: with those in the tables, all events ever received."""
-    with transaction(engine) as cursor:
-        every = kept(cursor, Kind.EVENT)
-    archive = Archive(settings().archive_location)
-    for file in sorted(every, key=lambda file: (file.first_ts, file.location)):
-        for batch in archive.batches(file.location):
-            for row in batch.to_pylist():
-                yield _event(_archived_event(row, file.location))
 
 
 class _Scope:

@@ -15,7 +15,7 @@ from headrace.events.ingestion import ingest
 from headrace.retention import visibility as visible
 from headrace.retention.archiving import archive
 from headrace.retention.files import Archive
-from headrace.retention.history import PastRun, archived_events, events, runs
+from headrace.retention.history import PastRun, events, runs
 from tests.platform.catalog.test_archiving import deliver_all, nights
 
 
@@ -99,13 +99,6 @@ def test_an_id_is_found_without_its_dashes(years: Engine) -> None:
 def test_what_is_no_id_is_refused(years: Engine, run: str) -> None:
     with pytest.raises(UnknownRun, match="is not a run id"):
         runs(years, run=run)
-
-
-def test_a_rebuild_reads_every_archived_event(years: Engine) -> None:
-    archived = [event for event in events(years) if event.location is not None]
-    found = list(archived_events(years))
-    assert sorted(found, key=repr) == sorted(archived, key=repr)
-    assert all(isinstance(event.run_id, UUID) for event in found)
 
 
 def test_a_file_that_is_replaced_while_it_is_read_is_read_in_its_new_place(
