@@ -151,7 +151,8 @@ def process_keys(engine: Engine, events: Sequence[RunEvent]) -> list[str | None]
 
 def _without_secrets(event: RunEvent) -> RunEvent:
     """Return the event redacted: what is not stored cannot be shown, or found by a search."""
-    if not has_secrets(encoded(event).decode()):
+    written = [(output.location, output.metadata) for output in event.outputs]
+    if not has_secrets(encoded((event.reason, event.log_location, event.payload, written)).decode()):
         return event
     return replace(
         event,
