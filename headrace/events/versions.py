@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC
 from hashlib import sha256
 from typing import Any
@@ -30,26 +30,17 @@ NOT_MEASURED = (
 
 
 @dataclass(frozen=True, slots=True)
-class VersionPlace:
-    """A version with its dataset and partition."""
-
-    dataset_id: UUID
-    partition_key: str
-    version_id: UUID
-
-
-@dataclass(frozen=True, slots=True)
 class StoredVersions:
     """Result of storing versions.
 
-    drafts: new datasets. computed_here: datasets that Spark computes here, which accept no external versions. places:
-    by event key, the places of the versions that it reported.
+    drafts: new datasets. computed_here: datasets that Spark computes here, which accept no external versions. reported:
+    the versions, each with the key of the event that reports it.
     """
 
     new: int = 0
     drafts: tuple[str, ...] = ()
     computed_here: tuple[str, ...] = ()
-    places: Mapping[str, list[VersionPlace]] = field(default_factory=dict)
+    reported: Sequence[tuple[str, UUID]] = ()
 
 
 def store_versions(
@@ -73,14 +64,13 @@ def store_versions(
     datasets, drafts = _datasets(cursor, [output for _, output in written])
     rows: dict[UUID, dict[str, Any]] = {}
     schemas: dict[str, Any] = {}
-    places: dict[str, list[VersionPlace]] = {}
+    reported: list[tuple[str, UUID]] = []
     foreign = [each for each in written if not datasets[each[1].dataset]["computed_here"]]
     for report, output in sorted(foreign, key=lambda each: (each[0].event.at, each[0].event.key)):
         row, columns = _version(report, output, datasets[output.dataset])
         rows.setdefault(row["version_id"], row)
         schemas[row["schema_hash"]] = columns
-        place = VersionPlace(row["dataset_id"], row["partition_key"], row["version_id"])
-        places.setdefault(report.event.key, []).append(place)
+        reported.append((report.event.key, row["version_id"]))
     organisation = organisation_id()
     reserved = sorted({(row["dataset"], row["partition_key"]) for row in rows.values()})
     catalog_statement("reserve").execute(
@@ -102,7 +92,7 @@ def store_versions(
         },
     )
     computed_here = tuple(key for key, row in sorted(datasets.items()) if row["computed_here"])
-    return StoredVersions(len(stored.fetchall()), drafts, computed_here, places)
+    return StoredVersions(len(stored.fetchall()), drafts, computed_here, reported)
 
 
 def _datasets(

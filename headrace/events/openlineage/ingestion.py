@@ -239,8 +239,16 @@ def _store(engine: Engine, organisation_id: UUID, events: Sequence[tuple[int, An
             result = project(cursor, owner, news)
             if any(map(completing.completes, news)):
                 lock_reports(cursor)  # before they are numbered: readers follow the order of the completions
-            _keep(cursor, owner, news, result.processes)
-            completing.complete(cursor, organisation_id, news, result.processes, result.runs, result.versions)
+            sequences = _keep(cursor, owner, news, result.processes)
+            completing.complete(
+                cursor,
+                organisation_id,
+                news,
+                result.processes,
+                result.runs,
+                sequences=sequences,
+                new_versions=result.versions,
+            )
     outcomes = []
     for index, event in events:
         run_id = event.run_id if isinstance(event, RunEvent) else None
@@ -274,8 +282,8 @@ def _fresh(cursor: Cursor[Any], organisation_id: UUID, events: Sequence[AnyEvent
 
 def _keep(
     cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent], processes: Mapping[Name, UUID]
-) -> None:
-    """Store the events as received."""
+) -> dict[str, int]:
+    """Store the events as received; returns their positions in the order of arrival, by digest."""
     rows = [
         encoded(
             {
@@ -293,13 +301,12 @@ def _keep(
     whole = [
         row[:-1] + b',"payload":' + event.encoded + b"}" for row, event in zip(rows, events, strict=True)
     ]
-    statement("openlineage_events").execute(
-        cursor,
-        {
-            "organisation": owner.organisation,
-            "events": Jsonb(b"[" + b",".join(whole) + b"]", dumps=bytes),
-        },
-    )
+    parameters = {
+        "organisation": owner.organisation,
+        "events": Jsonb(b"[" + b",".join(whole) + b"]", dumps=bytes),
+    }
+    stored = statement("openlineage_events").execute(cursor, parameters)
+    return {row["content_hash"]: row["sequence"] for row in stored}
 
 
 def _type(event: AnyEvent) -> str:
