@@ -21,8 +21,8 @@ from headrace.events.projection import project
 from headrace.events.reported_names import with_processes
 from headrace.events.reports import Processes, StoredReport, name_of, store_reports
 from headrace.events.run_fold import is_completion
+from headrace.events.scheduler_versions import NOT_MEASURED
 from headrace.events.value_errors import VALUE_ERRORS
-from headrace.events.versions import NOT_MEASURED
 from headrace.settings import settings
 
 BATCH_SIZE = 2000  # events per transaction
@@ -89,18 +89,18 @@ def ingest(engine: Engine, events: Sequence[RunEvent]) -> Ingested:
         processes.find(cursor, unique.values())
         stored = store_reports(cursor, unique.values(), processes)
         news = stored.news
-        result = project(cursor, stored, processes)
+        runs, versions = project(cursor, stored, processes)
         fresh = [report.event.key for report in news if is_completion(report.event)]
-        queue_materializations(cursor, organisation_id(), fresh, result.versions.reported)
+        queue_materializations(cursor, organisation_id(), fresh, versions.reported)
     return Ingested(
         new=len(news),
         repeated=len(events) - len(news),
-        runs=result.runs,
-        versions=result.versions.new,
+        runs=runs,
+        versions=versions.new,
         unscanned=tuple(sorted(processes.unscanned)),
         assumed=processes.assumed(),
-        drafts=result.versions.drafts,
-        computed_here=result.versions.computed_here,
+        drafts=versions.drafts,
+        computed_here=versions.computed_here,
         not_measured=tuple(_not_measured(news)),
     )
 

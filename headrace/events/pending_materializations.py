@@ -15,8 +15,8 @@ from headrace.catalog.records import Technology
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
+from headrace.events.scheduler_versions import NOT_MEASURED
 from headrace.events.sql import statement
-from headrace.events.versions import NOT_MEASURED
 
 
 @dataclass(frozen=True, slots=True)

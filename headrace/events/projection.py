@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +14,7 @@ from headrace.events.openlineage.joining import RunSpan, join_openlineage_runs
 from headrace.events.reports import Processes, Stored, StoredReport, run_updates
 from headrace.events.run_fold import ExternalRun, completion, fold, is_completion
 from headrace.events.runs import FormerTimes, former_times, write_box_parents, write_runs
-from headrace.events.versions import StoredVersions, store_versions
+from headrace.events.scheduler_versions import StoredVersions, store_outputs
 
 _OBSERVED = """
 SELECT FROM catalog.openlineage_run WHERE organisation_id = %s AND process_id = ANY (%s)
@@ -28,20 +27,10 @@ _OPENLINEAGE_RUNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Projected:
-    """Result of the projection. runs: the number of changed runs."""
-
-    runs: int
-    versions: StoredVersions
-
-
-def project(cursor: Cursor[Any], stored: Stored, processes: Processes) -> Projected:
-    """Update the catalog with these stored reports."""
-    if not stored.news:
-        return Projected(0, StoredVersions())
+def project(cursor: Cursor[Any], stored: Stored, processes: Processes) -> tuple[int, StoredVersions]:
+    """Update the catalog with these stored reports; returns the number of changed runs, and their versions."""
     runs = project_runs(cursor, stored.news, stored.earlier, processes)
-    return Projected(runs, project_outputs(cursor, stored.news))
+    return runs, project_outputs(cursor, stored.news)
 
 
 def project_runs(
@@ -84,7 +73,7 @@ def project_outputs(
         if each.run_id is None and is_completion(each.event)
     ]
     store_completions(cursor, organisation_id(), alone)
-    return store_versions(cursor, reports, silent=silent)
+    return store_outputs(cursor, reports, silent=silent)
 
 
 def derive_runs(

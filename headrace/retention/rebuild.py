@@ -120,7 +120,7 @@ def _rebuild_openlineage(cursor: Cursor[Any], owner: Owner) -> None:
             )
             for row in rows
         ]
-        result = project(cursor, owner, events)
+        result = project(cursor, owner, events, silent=True)
         sequences = {row["content_hash"]: row["sequence"] for row in rows}
         complete(
             cursor,

@@ -162,8 +162,10 @@ def owner_of(cursor: Cursor[Any], organisation_id: UUID) -> Owner:
     return Owner(organisation_id, own_namespace(name))
 
 
-def project(cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent]) -> Projected:
-    """Update the catalog with these stored events."""
+def project(
+    cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent], *, silent: bool = False
+) -> Projected:
+    """Update the catalog with these stored events. silent: no outbox messages about versions."""
     placed = placer(owner.namespace)
     named = naming.resolve(cursor, owner.organisation, owner.namespace, mention(events, placed))
     processes = jobs.resolve(cursor, owner.organisation, owner.namespace, jobs_of(events))
@@ -190,7 +192,7 @@ def project(cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent]) -> Pr
         stored = runs.store(cursor, owner.organisation, stated, frozenset(by_design), scheduled)
     designs.settle(cursor, owner.organisation, {process for _, process in stated}, merged_into)
     runs.store_edges(cursor, owner.organisation, _edges_of_dataset_events(events, ids))
-    new = versions.store(cursor, owner.organisation, stored, merged_into)
+    new = versions.store(cursor, owner.organisation, stored, merged_into, silent=silent)
     columns.store(
         cursor,
         owner.organisation,

@@ -28,6 +28,7 @@ from tests.platform.catalog.run_events import histories, job_event, output
 from tests.platform.events.openlineage.events import (
     START,
     contents,
+    dataset,
     everything,
     facet,
     ingest_valid,
@@ -168,6 +169,63 @@ def test_what_overlaps_with_several_or_none_stays_a_run_of_its_own(
     assert len(contents(engine)["runs"]) == len(known) + 1
 
 
+OWN = "headrace://default"
+SPECIFIED = "https://openlineage.io/spec/facets/1-0-1/DatasetVersionDatasetFacet.json"
+
+
+def own(name: str, rows: int | None = None, tag: str | None = None) -> dict[str, Any]:
+    """Return a dataset with this Headrace key, as an event names it."""
+    counted = {"outputFacets": {"outputStatistics": facet(rowCount=rows)}} if rows else None
+    named = {"version": {**facet(datasetVersion=tag), "_schemaURL": SPECIFIED}} if tag else {}
+    return dataset(name, OWN, counted, **named)
+
+
+def published(engine: Engine) -> list[tuple[str, str | None]]:
+    """Return the published version of each dataset with a Headrace key."""
+    with transaction(engine) as cursor:
+        rows = cursor.execute(
+            "SELECT full_name, version_tag FROM catalog.published_pointer JOIN catalog.dataset USING (dataset_id)"
+            " LEFT JOIN catalog.dataset_version USING (dataset_version_id) WHERE position('#' IN full_name) = 0"
+        ).fetchall()
+    return sorted((row["full_name"], row["version_tag"]) for row in rows)
+
+
+def waiting(engine: Engine) -> list[str]:
+    """Return what waits for Dagster."""
+    with transaction(engine) as cursor:
+        rows = cursor.execute("SELECT subject_type FROM catalog.pending_materialization").fetchall()
+    return sorted(row["subject_type"] for row in rows)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (0, 2, 1), (2, 1, 0)])
+def test_what_a_run_turned_out_not_to_have_written_is_not_published(
+    engine: Engine, order: Sequence[int]
+) -> None:
+    sources: list[Source] = [
+        observed("COMPLETE", 9, outputs=[own("ops/raw", tag="1")]),
+        observed("COMPLETE", 19, run=2, outputs=[own("ops/raw", tag="2")]),
+        observed("FAIL", 20, run=2),
+    ]
+    send(engine, *(sources[index] for index in order))
+    assert [row[2] for row in contents(engine)["versions"]] == ["1"]
+    assert published(engine) == [("ops/raw", "1")]
+    assert waiting(engine) == ["DATASET", "PROCESS"]
+
+
+def test_a_published_version_is_in_the_outbox_whichever_source_reports_it(engine: Engine) -> None:
+    send(engine, *FILE, observed("COMPLETE", 30, outputs=[own("ops/raw", tag="o"), "out"]))
+    with transaction(engine) as cursor:
+        rows = cursor.execute(
+            "SELECT payload_json FROM catalog.outbox WHERE topic = 'version.published' ORDER BY outbox_id"
+        ).fetchall()
+    assert [row["payload_json"]["dataset"] for row in rows] == ["ops/raw", "ops/raw"]
+    assert rows[1]["payload_json"]["tag"] == "o"
+    rebuild(engine)
+    with transaction(engine) as cursor:
+        after = cursor.execute("SELECT FROM catalog.outbox WHERE topic = 'version.published'").fetchall()
+    assert len(after) == 2
+
+
 def streams() -> st.SearchStrategy[list[Source]]:
     """Reports of jobs' runs, and events of runs of the same jobs: some number them, some overlap with one or more.
 
@@ -228,6 +286,7 @@ def comparable(engine: Engine) -> dict[str, list[str]]:
             for row in cursor.execute(
                 "SELECT process_id AS id, process_key AS key FROM catalog.process"
                 " UNION ALL SELECT dataset_id, full_name FROM catalog.dataset"
+                " UNION ALL SELECT name_id, full_name FROM catalog.dataset_name JOIN catalog.dataset USING (dataset_id)"
             )
         }
     known = re.compile("|".join(keys) or "nothing")
