@@ -29,8 +29,8 @@ _OPENLINEAGE_RUNS = (
 
 def project(cursor: Cursor[Any], stored: Stored, processes: Processes) -> tuple[int, StoredVersions]:
     """Update the catalog with these stored reports; returns the number of changed runs, and their versions."""
-    runs = project_runs(cursor, stored.news, stored.earlier, processes)
-    return runs, project_outputs(cursor, stored.news)
+    versions = project_outputs(cursor, stored.news)  # which the versions of the joined runs depend on
+    return project_runs(cursor, stored.news, stored.earlier, processes), versions
 
 
 def project_runs(

@@ -27,6 +27,11 @@ SELECT dataset_version_id, dataset_id, partition_key, version_tag, path, produce
 FROM catalog.dataset_version
 WHERE produced_by_run_id = ANY (%s) AND idempotency_key LIKE 'openlineage/%%'
 """
+# What schedulers report of the same runs takes precedence.
+_FINAL = """
+SELECT produced_by_run_id, dataset_id, partition_key FROM catalog.dataset_version
+WHERE produced_by_run_id = ANY (%s) AND starts_with(idempotency_key, 'reported/')
+"""
 _PLACES = """
 SELECT name_id, named.dataset_id, dataset.full_name, named.namespace, named.name, EXISTS (
     SELECT
@@ -89,7 +94,8 @@ def store(
 ) -> frozenset[UUID]:
     """Update the versions of these runs from their documents; returns the new versions.
 
-    Datasets that Spark computes here keep their own versions and get none of these.
+    Datasets that Spark computes here keep their own versions and get none of these. An output that the scheduler of a
+    run reports, too, is one version, the scheduler's.
 
     merged: datasets that others have been merged into. A version that two of its names have becomes one, as if they had
     always been names of one dataset. silent: no outbox messages.
@@ -157,17 +163,26 @@ def _update(
 
 
 def _rows(cursor: Cursor[Any], organisation: UUID, documents: Mapping[UUID, Document]) -> list[VersionRow]:
-    """Return the outputs of runs as rows of versions, without datasets that Spark computes here."""
+    """Return the outputs of runs as rows of versions.
+
+    Without datasets that Spark computes here, and what a scheduler reports of the same run.
+    """
     written = {run_id: found for run_id, document in documents.items() if (found := versions(document))}
     if not written:
         return []
+    final = {tuple(row.values()) for row in cursor.execute(_FINAL, [list(written)])}
     names = [UUID(each.name_id) for found in written.values() for each in found]
     places = {str(row["name_id"]): row for row in cursor.execute(_PLACES, [names])}
-    return [
+    rows = [
         _row(organisation, run_id, each, places[each.name_id])
         for run_id, found in written.items()
         for each in found
         if not places[each.name_id]["computed_here"]
+    ]
+    return [
+        row
+        for row in rows
+        if (row["produced_by_run_id"], row["dataset_id"], row["partition_key"]) not in final
     ]
 
 

@@ -21,6 +21,7 @@ from headrace.database.connection import transaction
 from headrace.database.ids import external_run_id
 from headrace.events.completions import completions
 from headrace.events.ingestion import ingest
+from headrace.events.pending_materializations import delete_delivered, pending_materializations
 from headrace.retention.rebuild import rebuild
 from headrace.retention.run_reports import why as explain_run
 from tests.platform.catalog.run_events import START as SCHEDULED
@@ -197,6 +198,49 @@ def waiting(engine: Engine) -> list[str]:
     return sorted(row["subject_type"] for row in rows)
 
 
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+@pytest.mark.parametrize(
+    ("reported_tag", "observed_tag"), [(None, None), ("r", None), (None, "o"), ("r", "r")]
+)
+def test_an_output_that_both_report_is_one_version(
+    engine: Engine, order: Sequence[int], reported_tag: str | None, observed_tag: str | None
+) -> None:
+    sources: list[Source] = [
+        reported(RunState.SUCCESS, 10, started_at=START, outputs=(output("ops/raw", tag=reported_tag),)),
+        observed("START", 1),
+        observed("COMPLETE", 9, outputs=[own("ops/raw", 5, observed_tag), own("ops/other")]),
+    ]
+    send(engine, *(sources[index] for index in order))
+    for again in (False, True):
+        if again:
+            rebuild(engine)
+        versions = {row[1]: row for row in contents(engine)["versions"]}
+        assert len(contents(engine)["versions"]) == 2
+        assert {row[9] for row in versions.values()} == {run_of("LOAD", "7")}
+        assert versions["ops/raw"][10] == START + timedelta(minutes=10)
+        if reported_tag:
+            assert versions["ops/raw"][2] == reported_tag
+        assert published(engine) == [(name, versions[name][2]) for name in ("ops/other", "ops/raw")]
+        assert waiting(engine) == ["DATASET", "DATASET", "PROCESS"]
+
+
+def test_what_dagster_has_of_one_source_it_does_not_get_of_the_other(engine: Engine) -> None:
+    send(engine, observed("COMPLETE", 9, outputs=[own("ops/raw")]))
+    assert waiting(engine) == ["DATASET", "PROCESS"]
+    delete_delivered(engine, pending_materializations(engine, 10))
+    send(engine, *FILE)
+    assert len(contents(engine)["versions"]) == 1
+    assert waiting(engine) == []
+
+
+def test_a_run_that_turned_out_to_be_its_own_has_its_own_version(engine: Engine) -> None:
+    send(engine, *FILE, observed("COMPLETE", 9, outputs=[own("ops/raw")]))
+    delete_delivered(engine, pending_materializations(engine, 10))
+    send(engine, reported(RunState.SUCCESS, 11, "8", started_at=START))
+    assert {row[9] for row in contents(engine)["versions"]} == {run_of("LOAD", "7"), UUID(uuid(1))}
+    assert waiting(engine) == ["DATASET", "PROCESS"]
+
+
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (0, 2, 1), (2, 1, 0)])
 def test_what_a_run_turned_out_not_to_have_written_is_not_published(
     engine: Engine, order: Sequence[int]
@@ -247,7 +291,16 @@ def streams() -> st.SearchStrategy[list[Source]]:
         st.sampled_from([1, 2, 3, *(run_of("LOAD", number) for number in "12")]),
         st.sampled_from([None, None, "1", "2"]),
         st.sampled_from(["LOAD", "LOAD", "LOAD", "CHECK"]),
-        outputs=st.sampled_from([[], ["out"], ["out", "other"]]),
+        outputs=st.sampled_from(
+            [
+                [],
+                ["out"],
+                ["out", "other"],
+                [own("ops/raw")],
+                [own("ops/raw", 5, "v1"), "out"],
+                [own("ops/other"), own("ops/raw", 7)],
+            ]
+        ),
         inputs=st.sampled_from([[], ["in"]]),
     )
     return st.tuples(shifted, st.lists(observation, min_size=1, max_size=6)).map(
