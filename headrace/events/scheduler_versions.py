@@ -106,6 +106,7 @@ def version_row(report: StoredReport, output: ReportedOutput, dataset: Mapping[s
         "produced_by_run_id": report.run_id,
         "process_id": report.process_id,
         "produced_at": event.at,
+        "historical": event.historical,
         "metadata_json": {**declared, **output.metadata, REPORTED: event.key},
         "is_final": True,
     }

@@ -25,8 +25,8 @@ class VersionRow(TypedDict):
     """A reported version.
 
     dataset: the key. columns: those to store with it; empty if the source stores schemas itself. process_id: the
-    process to show as its producer; None if the source stores lineage itself. is_final: no later event changes or
-    withdraws it, and it takes precedence over others with its tag.
+    process to show as its producer; None if the source stores lineage itself. historical: loaded as history; not in the
+    outbox. is_final: no later event changes or withdraws it, and it takes precedence over others with its tag.
     """
 
     dataset_version_id: UUID
@@ -46,6 +46,7 @@ class VersionRow(TypedDict):
     produced_by_run_id: UUID | None
     process_id: UUID | None
     produced_at: datetime
+    historical: bool
     metadata_json: Mapping[str, Any]
     is_final: bool
 
@@ -97,7 +98,7 @@ def write_versions(
         "gone": [row["dataset_version_id"] for row in gone],
         "weighed": list(weighed),
         "received_at": received_at or datetime.now(UTC),
-        "silent": silent,
+        "announced": [row["dataset_version_id"] for row in rows if not (silent or row["historical"])],
     }
     emptied = statement("withdraw_versions").execute(cursor, parameters).fetchall()
     stored = statement("store_versions").execute(cursor, parameters).fetchall()

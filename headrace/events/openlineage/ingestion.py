@@ -22,22 +22,10 @@ from headrace.database.ids import organisation_id as configured_organisation
 from headrace.database.jsonb import encoded
 from headrace.database.principal import without_row_security
 from headrace.errors import CatalogError
-from headrace.events.openlineage import (
-    columns,
-    facets,
-    quality,
-    runs,
-    versions,
-)
-from headrace.events.openlineage import (
-    completions as completing,
-)
-from headrace.events.openlineage import (
-    job_events as designs,
-)
-from headrace.events.openlineage import (
-    names as naming,
-)
+from headrace.events.openlineage import columns, facets, quality, runs, versions
+from headrace.events.openlineage import completions as completing
+from headrace.events.openlineage import job_events as designs
+from headrace.events.openlineage import names as naming
 from headrace.events.openlineage.documents import (
     Document,
     Ids,
@@ -49,14 +37,7 @@ from headrace.events.openlineage.documents import (
 )
 from headrace.events.openlineage.limits import InvalidEvent
 from headrace.events.openlineage.mentions import jobs_of, mention
-from headrace.events.openlineage.model import (
-    AnyEvent,
-    DatasetEvent,
-    JobEvent,
-    Outcome,
-    Result,
-    RunEvent,
-)
+from headrace.events.openlineage.model import AnyEvent, DatasetEvent, JobEvent, Outcome, Result, RunEvent
 from headrace.events.openlineage.outlines import Edge, explicit
 from headrace.events.openlineage.parsing import parse
 from headrace.events.openlineage.scheduler_runs import Key

@@ -174,7 +174,7 @@ def _rows(cursor: Cursor[Any], organisation: UUID, documents: Mapping[UUID, Docu
     names = [UUID(each.name_id) for found in written.values() for each in found]
     places = {str(row["name_id"]): row for row in cursor.execute(_PLACES, [names])}
     rows = [
-        _row(organisation, run_id, each, places[each.name_id])
+        _row(organisation, run_id, each, places[each.name_id], historical=documents[run_id].historical)
         for run_id, found in written.items()
         for each in found
         if not places[each.name_id]["computed_here"]
@@ -260,7 +260,9 @@ def _names_a_version(document: Document) -> bool:
     return any(use.facets.keys() & {"version", "place", "directory"} for use in document.inputs.values())
 
 
-def _row(organisation: UUID, run_id: UUID, version: Written, place: Mapping[str, Any]) -> VersionRow:
+def _row(
+    organisation: UUID, run_id: UUID, version: Written, place: Mapping[str, Any], *, historical: bool
+) -> VersionRow:
     identity = uuid5(organisation, f"openlineage/{version.name_id}\n{version.tag}")
     return {
         "dataset_version_id": identity,
@@ -280,6 +282,7 @@ def _row(organisation: UUID, run_id: UUID, version: Written, place: Mapping[str,
         "produced_by_run_id": run_id,
         "process_id": None,
         "produced_at": datetime.fromisoformat(version.at),
+        "historical": historical,
         "metadata_json": {},
         "is_final": False,
     }
