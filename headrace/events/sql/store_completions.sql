@@ -1,8 +1,8 @@
 -- Stores genuine successes, each once, and retracts those without `at`, whose runs turned out otherwise. Further events
 -- of a run may change a known one: its times, its business date, and its run, if that turned out to be another one. Its
 -- position in the order of arrival is that of the first live event that reports it; `sequence` null: none of these
--- events does. Triggered runs and materializations in Dagster continue; the completion of a version that waits for
--- Dagster stays. Returns those that are new, or live for the first time.
+-- events does. Triggered runs and materializations in Dagster continue; a version that waits for Dagster is reported by
+-- the completion of the run that it belongs to now, or keeps its own. Returns those that are new, or live for the first time.
 WITH item AS MATERIALIZED (
     SELECT *
     FROM jsonb_to_recordset(%(completions)s) AS item (
@@ -30,6 +30,25 @@ WITH item AS MATERIALIZED (
     WHERE at IS NOT NULL
     ORDER BY event_key -- sorted, which waits until all are deleted
     ON CONFLICT (organisation_id, completion_id) DO NOTHING
+), otherwise AS MATERIALIZED (
+    SELECT pending.completion_id, other.*
+    FROM item
+    JOIN catalog.pending_materialization pending
+        ON pending.organisation_id = %(organisation)s AND pending.event_key = item.event_key
+    JOIN catalog.dataset_version version ON version.dataset_version_id = pending.version_id
+    CROSS JOIN LATERAL (
+        SELECT event_key, at, run_id
+        FROM catalog.completion
+        WHERE run_id = version.produced_by_run_id AND event_key <> pending.event_key
+        ORDER BY at DESC, event_key DESC
+        LIMIT 1
+    ) other
+    WHERE item.at IS NULL
+), reported AS (
+    UPDATE catalog.pending_materialization pending
+    SET event_key = otherwise.event_key, at = otherwise.at, run_id = otherwise.run_id, changed_at = now()
+    FROM otherwise
+    WHERE pending.organisation_id = %(organisation)s AND pending.completion_id = otherwise.completion_id
 ), retracted AS (
     DELETE FROM catalog.completion ended
     WHERE ended.organisation_id = %(organisation)s
@@ -39,6 +58,7 @@ WITH item AS MATERIALIZED (
           WHERE pending.organisation_id = ended.organisation_id
             AND pending.event_key = ended.event_key
             AND pending.subject_type = 'DATASET'
+            AND pending.completion_id NOT IN (SELECT completion_id FROM otherwise)
       )
 ), stored AS (
     INSERT INTO catalog.completion AS stored (

@@ -257,6 +257,24 @@ def test_what_a_run_turned_out_not_to_have_written_is_not_published(
     assert waiting(engine) == ["DATASET", "PROCESS"]
 
 
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_version_that_turned_out_to_be_another_runs_is_reported_by_that(
+    engine: Engine, order: Sequence[int]
+) -> None:
+    sources: list[Source] = [
+        observed("COMPLETE", 1, outputs=[own("ops/raw", tag="v")]),
+        observed("COMPLETE", 18, run=2, job="CHECK", outputs=[own("ops/raw", tag="v")]),
+        observed("FAIL", 19),
+    ]
+    send(engine, *(sources[index] for index in order))
+    with transaction(engine) as cursor:
+        pending = cursor.execute(
+            "SELECT run_id FROM catalog.pending_materialization WHERE version_id IS NOT NULL"
+        ).fetchall()
+    assert [row["run_id"] for row in pending] == [UUID(uuid(2))]
+    assert [row[2] for row in contents(engine)["completions"]] == ["AUTOSYS/CHECK"]
+
+
 def announced(engine: Engine) -> list[tuple[str, str]]:
     """Return the dataset and tag of each published version in the outbox."""
     with transaction(engine) as cursor:
