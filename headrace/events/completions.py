@@ -1,15 +1,20 @@
-"""Successful completions of external processes, in order of arrival."""
+"""Successful completions of external processes: stored for every source, and read in order of arrival."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
+from uuid import UUID
 
+from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
+from headrace.database.jsonb import jsonb
+from headrace.events.run_fold import RunCompletion
 from headrace.events.sql import statement
 
 
@@ -38,6 +43,23 @@ class Completion:
     def identity(self) -> str:
         """Equal for two completions if and only if they belong to the same run, whichever source reports it."""
         return "/".join((self.technology, self.instance, self.name, self.run))
+
+
+def store_completions(
+    cursor: Cursor[Any],
+    organisation: UUID,
+    completions: Collection[RunCompletion],
+    retracted: Collection[str] = (),
+) -> set[str]:
+    """Store these completions; returns the keys of those that are new, or live for the first time.
+
+    retracted: keys of completions whose runs turned out otherwise.
+    """
+    rows = [*completions, *({"event_key": key} for key in sorted(retracted))]
+    if not rows:
+        return set()
+    parameters = {"organisation": organisation, "completions": jsonb(rows)}
+    return {row["event_key"] for row in statement("store_completions").execute(cursor, parameters)}
 
 
 def newest_sequence(engine: Engine) -> int:

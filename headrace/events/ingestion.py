@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 from uuid import UUID
 
-from psycopg import Cursor
 from pydantic_core import from_json
 from sqlalchemy import Engine
 
@@ -16,15 +14,15 @@ from headrace.catalog.processes import ProcessName, find_processes, lock, lock_e
 from headrace.catalog.run_events import RunEvent
 from headrace.database.connection import transaction
 from headrace.database.ids import external_run_id, organisation_id
-from headrace.database.jsonb import encoded, jsonb
+from headrace.database.jsonb import encoded
 from headrace.errors import CatalogUnavailable
+from headrace.events.pending_materializations import queue_materializations
 from headrace.events.projection import project
 from headrace.events.reported_names import with_processes
 from headrace.events.reports import Processes, StoredReport, name_of, store_reports
 from headrace.events.run_fold import is_completion
-from headrace.events.sql import statement
+from headrace.events.scheduler_versions import NOT_MEASURED
 from headrace.events.value_errors import VALUE_ERRORS
-from headrace.events.versions import NOT_MEASURED, VersionPlace
 from headrace.settings import settings
 
 BATCH_SIZE = 2000  # events per transaction
@@ -91,17 +89,18 @@ def ingest(engine: Engine, events: Sequence[RunEvent]) -> Ingested:
         processes.find(cursor, unique.values())
         stored = store_reports(cursor, unique.values(), processes)
         news = stored.news
-        result = project(cursor, stored, processes)
-        _queue_materializations(cursor, news, result.versions.places)
+        runs, versions = project(cursor, stored, processes)
+        fresh = [report.event.key for report in news if is_completion(report.event)]
+        queue_materializations(cursor, organisation_id(), fresh, versions.reported)
     return Ingested(
         new=len(news),
         repeated=len(events) - len(news),
-        runs=result.runs,
-        versions=result.versions.new,
+        runs=runs,
+        versions=versions.new,
         unscanned=tuple(sorted(processes.unscanned)),
         assumed=processes.assumed(),
-        drafts=result.versions.drafts,
-        computed_here=result.versions.computed_here,
+        drafts=versions.drafts,
+        computed_here=versions.computed_here,
         not_measured=tuple(_not_measured(news)),
     )
 
@@ -194,31 +193,3 @@ def _not_measured(news: Iterable[StoredReport]) -> Iterator[str]:
             if NOT_MEASURED in output.metadata:
                 why = output.metadata[NOT_MEASURED]
                 yield f"{report.event.origin}: {output.dataset} was not measured: {why}"
-
-
-def _queue_materializations(
-    cursor: Cursor[Any], news: Sequence[StoredReport], places: Mapping[str, Sequence[VersionPlace]]
-) -> None:
-    """Queue genuine, non-historical successes and the versions that they published for Dagster."""
-    completions: list[dict[str, Any]] = []
-    for report in news:
-        event = report.event
-        if event.historical or not is_completion(event):
-            continue
-        common = {"event_key": event.key, "at": event.at, "run_id": report.run_id}
-        if report.process_id is not None:
-            subject = {"subject_type": "PROCESS", "subject_id": report.process_id, "version_id": None}
-            completions.append({**common, **subject, "partition_key": ""})
-        completions += [
-            {
-                **common,
-                "subject_type": "DATASET",
-                "subject_id": place.dataset_id,
-                "version_id": place.version_id,
-                "partition_key": place.partition_key,
-            }
-            for place in places.get(event.key, ())
-        ]
-    if completions:
-        parameters = {"organisation": organisation_id(), "completions": jsonb(completions)}
-        statement("ingest_pending_materializations").execute(cursor, parameters)

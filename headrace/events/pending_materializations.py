@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.catalog.records import Technology
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
+from headrace.database.jsonb import jsonb
+from headrace.events.scheduler_versions import NOT_MEASURED
 from headrace.events.sql import statement
-from headrace.events.versions import NOT_MEASURED
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,27 @@ class PendingMaterialization:
     log_location: str | None
     business_date: str | None
     version: CompletedVersion | None
+
+
+def queue_materializations(
+    cursor: Cursor[Any], organisation: UUID, fresh: Collection[str], versions: Collection[tuple[str, UUID]]
+) -> None:
+    """Queue for Dagster the runs that have just completed, and the versions that were published, unless all of it is
+    history.
+
+    fresh: the keys of the new completions. versions: each with the completion that it is reported by.
+    """
+    if not fresh and not versions:
+        return
+    statement("queue_materializations").execute(
+        cursor,
+        {
+            "organisation": organisation,
+            "completions": list({*fresh, *(key for key, _ in versions)}),
+            "fresh": list(fresh),
+            "versions": jsonb([{"event_key": key, "version_id": version} for key, version in versions]),
+        },
+    )
 
 
 def pending_materializations(engine: Engine, limit: int) -> list[PendingMaterialization]:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from psycopg import Cursor
 
 from headrace.database.ids import organisation_id
-from headrace.database.jsonb import jsonb
+from headrace.events.completions import store_completions
 from headrace.events.openlineage.joining import RunSpan, join_openlineage_runs
 from headrace.events.reports import Processes, Stored, StoredReport, run_updates
-from headrace.events.run_fold import ExternalRun, RunCompletion, completion, fold, is_completion
+from headrace.events.run_fold import ExternalRun, completion, fold, is_completion
 from headrace.events.runs import FormerTimes, former_times, write_box_parents, write_runs
-from headrace.events.sql import statement
-from headrace.events.versions import StoredVersions, store_versions
+from headrace.events.scheduler_versions import StoredVersions, store_outputs
 
 _OBSERVED = """
 SELECT FROM catalog.openlineage_run WHERE organisation_id = %s AND process_id = ANY (%s)
@@ -29,20 +27,10 @@ _OPENLINEAGE_RUNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Projected:
-    """Result of the projection. runs: the number of changed runs."""
-
-    runs: int
-    versions: StoredVersions
-
-
-def project(cursor: Cursor[Any], stored: Stored, processes: Processes) -> Projected:
-    """Update the catalog with these stored reports."""
-    if not stored.news:
-        return Projected(0, StoredVersions())
-    runs = project_runs(cursor, stored.news, stored.earlier, processes)
-    return Projected(runs, project_outputs(cursor, stored.news))
+def project(cursor: Cursor[Any], stored: Stored, processes: Processes) -> tuple[int, StoredVersions]:
+    """Update the catalog with these stored reports; returns the number of changed runs, and their versions."""
+    versions = project_outputs(cursor, stored.news)  # which the versions of the joined runs depend on
+    return project_runs(cursor, stored.news, stored.earlier, processes), versions
 
 
 def project_runs(
@@ -80,12 +68,12 @@ def project_outputs(
     silent: no outbox messages, since consumers already know.
     """
     alone = [
-        completion(each.event, each.sequence, each.event.at, "")
+        completion(each.event, each.sequence)
         for each in reports
         if each.run_id is None and is_completion(each.event)
     ]
-    _store_completions(cursor, [_completion_row(each, None) for each in alone])
-    return store_versions(cursor, reports, silent=silent)
+    store_completions(cursor, organisation_id(), alone)
+    return store_outputs(cursor, reports, silent=silent)
 
 
 def derive_runs(
@@ -102,7 +90,7 @@ def derive_runs(
     former = former_times(cursor, known)
     write_runs(cursor, organisation_id(), runs, known)
     write_box_parents(cursor, runs, former)
-    _store_completions(cursor, [_completion_row(each, run) for run in runs for each in run.completions])
+    store_completions(cursor, organisation_id(), [each for run in runs for each in run.completions])
     return [_span(run, former.get(run.run_id)) for run in runs]
 
 
@@ -111,14 +99,3 @@ def _span(run: ExternalRun, former: FormerTimes | None) -> RunSpan:
         return RunSpan(run.process_id, run.run_id, run.start_ts, run.end_ts)
     until = None if run.end_ts is None or former.end_ts is None else max(run.end_ts, former.end_ts)
     return RunSpan(run.process_id, run.run_id, min(run.start_ts, former.start_ts), until)
-
-
-def _completion_row(of: RunCompletion, run: ExternalRun | None) -> dict[str, Any]:
-    labels = {"run_id": run and run.run_id, "process_id": run and run.process_id, "run": run and run.run}
-    return {name: getattr(of, name) for name in of.__slots__} | labels
-
-
-def _store_completions(cursor: Cursor[Any], rows: Sequence[dict[str, Any]]) -> None:
-    if rows:
-        parameters = {"organisation": organisation_id(), "completions": jsonb(rows)}
-        statement("store_completions").execute(cursor, parameters)

@@ -87,14 +87,18 @@ class ExternalAttempt:
 
 @dataclass(frozen=True, slots=True)
 class RunCompletion:
-    """A genuine success of a run.
+    """A genuine success of a run, or the registration of a dataset without one.
 
-    moment: when the attempt started, or ended if the start is unknown. run_partition_key: a partition in another event
-    of the run, for a completion without one.
+    sequence: that of the event that reports it; None if only known events do. run: the number of the run. moment: when
+    the attempt started, or ended if the start is unknown. run_partition_key: a partition in another event of the run,
+    for a completion without one.
     """
 
     event_key: str
-    sequence: int
+    sequence: int | None
+    run_id: UUID | None
+    process_id: UUID | None
+    run: str | None
     attempt: int
     status: str
     at: datetime
@@ -229,28 +233,38 @@ def _scheduler_run(updates: Sequence[RunUpdate]) -> ExternalRun:
         historical=all(each.event.historical for each in updates),
         attempts=attempts,
         completions=tuple(
-            completion(each.event, each.sequence, _moment(each.event, updates), max(named))
+            replace(
+                completion(each.event, each.sequence),
+                run_id=first.run_id,
+                process_id=first.process_id,
+                run=first.event.run,
+                moment=_moment(each.event, updates),
+                run_partition_key=max(named),
+            )
             for each in updates
             if is_completion(each.event)
         ),
     )
 
 
-def completion(event: RunEvent, sequence: int, moment: datetime, run_partition_key: str) -> RunCompletion:
-    """Return the completion in this event, of a run or of a dataset only."""
+def completion(event: RunEvent, sequence: int) -> RunCompletion:
+    """Return the completion that this event alone reports."""
     return RunCompletion(
         event_key=event.key,
         sequence=sequence,
+        run_id=None,
+        process_id=None,
+        run=None,
         attempt=event.attempt,
         status=event.status,
         at=event.at,
         started_at=event.started_at,
-        moment=moment,
+        moment=event.at,
         exit_code=event.exit_code,
         machine=event.machine,
         log_location=event.log_location,
         partition_key=event.partition or "",
-        run_partition_key=run_partition_key,
+        run_partition_key="",
         historical=event.historical,
     )
 

@@ -18,20 +18,7 @@ from headrace.events.run_fold import ExternalAttempt, ExternalRun
 from headrace.events.sql import statement
 
 _FORMER = "SELECT run_id, start_ts, end_ts FROM catalog.process_run WHERE run_id = ANY (%s)"
-_RUN_COLUMNS = (
-    "run_id",
-    "process_id",
-    "state",
-    "attempt",
-    "start_ts",
-    "end_ts",
-    "partitions",
-    "log_location",
-    "facets",
-    "parent_run_id",
-    "parent_process_id",
-    "historical",
-)
+_RUN_COLUMNS = [name for name in ExternalRun.__slots__ if name not in {"run", "attempts", "completions"}]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from headrace.catalog.processes import lock_events
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id as configured_organisation
 from headrace.database.principal import act_as
-from headrace.events.openlineage.completions import store_completions
+from headrace.events.openlineage.completions import complete
 from headrace.events.openlineage.ingestion import BATCH_SIZE, Owner, owner_of, project
 from headrace.events.openlineage.parsing import parse
 from headrace.events.openlineage.renames import decide_again
@@ -120,10 +120,16 @@ def _rebuild_openlineage(cursor: Cursor[Any], owner: Owner) -> None:
             )
             for row in rows
         ]
-        result = project(cursor, owner, events)
+        result = project(cursor, owner, events, silent=True)
         sequences = {row["content_hash"]: row["sequence"] for row in rows}
-        store_completions(
-            cursor, owner.organisation, events, result.processes, result.runs, sequences=sequences
+        complete(
+            cursor,
+            owner.organisation,
+            events,
+            result.processes,
+            result.runs,
+            sequences=sequences,
+            silent=True,
         )
 
 

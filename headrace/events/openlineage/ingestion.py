@@ -22,22 +22,10 @@ from headrace.database.ids import organisation_id as configured_organisation
 from headrace.database.jsonb import encoded
 from headrace.database.principal import without_row_security
 from headrace.errors import CatalogError
-from headrace.events.openlineage import (
-    columns,
-    facets,
-    quality,
-    runs,
-    versions,
-)
-from headrace.events.openlineage import (
-    completions as completing,
-)
-from headrace.events.openlineage import (
-    job_events as designs,
-)
-from headrace.events.openlineage import (
-    names as naming,
-)
+from headrace.events.openlineage import columns, facets, quality, runs, versions
+from headrace.events.openlineage import completions as completing
+from headrace.events.openlineage import job_events as designs
+from headrace.events.openlineage import names as naming
 from headrace.events.openlineage.documents import (
     Document,
     Ids,
@@ -49,14 +37,7 @@ from headrace.events.openlineage.documents import (
 )
 from headrace.events.openlineage.limits import InvalidEvent
 from headrace.events.openlineage.mentions import jobs_of, mention
-from headrace.events.openlineage.model import (
-    AnyEvent,
-    DatasetEvent,
-    JobEvent,
-    Outcome,
-    Result,
-    RunEvent,
-)
+from headrace.events.openlineage.model import AnyEvent, DatasetEvent, JobEvent, Outcome, Result, RunEvent
 from headrace.events.openlineage.outlines import Edge, explicit
 from headrace.events.openlineage.parsing import parse
 from headrace.events.openlineage.scheduler_runs import Key
@@ -162,8 +143,10 @@ def owner_of(cursor: Cursor[Any], organisation_id: UUID) -> Owner:
     return Owner(organisation_id, own_namespace(name))
 
 
-def project(cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent]) -> Projected:
-    """Update the catalog with these stored events."""
+def project(
+    cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent], *, silent: bool = False
+) -> Projected:
+    """Update the catalog with these stored events. silent: no outbox messages about versions."""
     placed = placer(owner.namespace)
     named = naming.resolve(cursor, owner.organisation, owner.namespace, mention(events, placed))
     processes = jobs.resolve(cursor, owner.organisation, owner.namespace, jobs_of(events))
@@ -190,7 +173,7 @@ def project(cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent]) -> Pr
         stored = runs.store(cursor, owner.organisation, stated, frozenset(by_design), scheduled)
     designs.settle(cursor, owner.organisation, {process for _, process in stated}, merged_into)
     runs.store_edges(cursor, owner.organisation, _edges_of_dataset_events(events, ids))
-    new = versions.store(cursor, owner.organisation, stored, merged_into)
+    new = versions.store(cursor, owner.organisation, stored, merged_into, silent=silent)
     columns.store(
         cursor,
         owner.organisation,
@@ -239,8 +222,16 @@ def _store(engine: Engine, organisation_id: UUID, events: Sequence[tuple[int, An
             result = project(cursor, owner, news)
             if any(map(completing.completes, news)):
                 lock_reports(cursor)  # before they are numbered: readers follow the order of the completions
-            _keep(cursor, owner, news, result.processes)
-            completing.complete(cursor, organisation_id, news, result.processes, result.runs, result.versions)
+            sequences = _keep(cursor, owner, news, result.processes)
+            completing.complete(
+                cursor,
+                organisation_id,
+                news,
+                result.processes,
+                result.runs,
+                sequences=sequences,
+                new_versions=result.versions,
+            )
     outcomes = []
     for index, event in events:
         run_id = event.run_id if isinstance(event, RunEvent) else None
@@ -274,8 +265,8 @@ def _fresh(cursor: Cursor[Any], organisation_id: UUID, events: Sequence[AnyEvent
 
 def _keep(
     cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent], processes: Mapping[Name, UUID]
-) -> None:
-    """Store the events as received."""
+) -> dict[str, int]:
+    """Store the events as received; returns their positions in the order of arrival, by digest."""
     rows = [
         encoded(
             {
@@ -293,13 +284,12 @@ def _keep(
     whole = [
         row[:-1] + b',"payload":' + event.encoded + b"}" for row, event in zip(rows, events, strict=True)
     ]
-    statement("openlineage_events").execute(
-        cursor,
-        {
-            "organisation": owner.organisation,
-            "events": Jsonb(b"[" + b",".join(whole) + b"]", dumps=bytes),
-        },
-    )
+    parameters = {
+        "organisation": owner.organisation,
+        "events": Jsonb(b"[" + b",".join(whole) + b"]", dumps=bytes),
+    }
+    stored = statement("openlineage_events").execute(cursor, parameters)
+    return {row["content_hash"]: row["sequence"] for row in stored}
 
 
 def _type(event: AnyEvent) -> str:

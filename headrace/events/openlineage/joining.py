@@ -30,5 +30,5 @@ def join_openlineage_runs(cursor: Cursor[Any], organisation: UUID, spans: Sequen
     if not documents:
         return
     stored = runs.store(cursor, organisation, documents, frozenset(), {process for _, process in documents})
-    versions.store(cursor, organisation, stored)
-    completions.store_completions(cursor, organisation, (), {}, stored)
+    new = versions.store(cursor, organisation, stored)
+    completions.complete(cursor, organisation, (), {}, stored, sequences={}, new_versions=new)

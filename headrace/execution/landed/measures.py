@@ -11,7 +11,7 @@ from headrace.catalog.queries import dataset
 from headrace.catalog.records import CheckStatus, DatasetRecord
 from headrace.catalog.run_events import ReportedOutput, RunEvent
 from headrace.errors import UnknownDataset
-from headrace.events.versions import NOT_MEASURED
+from headrace.events.scheduler_versions import NOT_MEASURED
 from headrace.execution.landed.contents import read
 from headrace.execution.landed.files import LandedFiles
 from headrace.execution.plan import ExternalPlan

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from headrace.catalog.records import Version, VersionDraft
 from headrace.catalog.schema import schema_hash
-from headrace.events.versions import REPORTED
+from headrace.events.scheduler_versions import REPORTED
 from headrace.execution.landed.contents import read
 from headrace.execution.landed.files import LandedFiles
 from headrace.stores.files.sizes import size_of

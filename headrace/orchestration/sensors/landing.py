@@ -12,7 +12,7 @@ from headrace.alerts.heartbeat import record_heartbeat
 from headrace.catalog.records import Version
 from headrace.dagster_internals import DATA_VERSION_TAG
 from headrace.database.connection import connect
-from headrace.events.versions import REPORTED
+from headrace.events.scheduler_versions import REPORTED
 from headrace.execution.landed.files import not_looked_at
 from headrace.execution.landed.observation import Memory, Observation, observe
 from headrace.execution.plan import ExternalPlan, Plan

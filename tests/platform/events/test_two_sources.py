@@ -18,9 +18,11 @@ from sqlalchemy import Engine
 from headrace.catalog.records import RunState
 from headrace.catalog.run_events import RunEvent
 from headrace.database.connection import transaction
-from headrace.database.ids import external_run_id
+from headrace.database.ids import external_run_id, organisation_id
 from headrace.events.completions import completions
 from headrace.events.ingestion import ingest
+from headrace.events.openlineage import ingestion as openlineage
+from headrace.events.pending_materializations import delete_delivered, pending_materializations
 from headrace.retention.rebuild import rebuild
 from headrace.retention.run_reports import why as explain_run
 from tests.platform.catalog.run_events import START as SCHEDULED
@@ -28,6 +30,7 @@ from tests.platform.catalog.run_events import histories, job_event, output
 from tests.platform.events.openlineage.events import (
     START,
     contents,
+    dataset,
     everything,
     facet,
     ingest_valid,
@@ -168,6 +171,135 @@ def test_what_overlaps_with_several_or_none_stays_a_run_of_its_own(
     assert len(contents(engine)["runs"]) == len(known) + 1
 
 
+OWN = "headrace://default"
+SPECIFIED = "https://openlineage.io/spec/facets/1-0-1/DatasetVersionDatasetFacet.json"
+
+
+def own(name: str, rows: int | None = None, tag: str | None = None) -> dict[str, Any]:
+    """Return a dataset with this Headrace key, as an event names it."""
+    counted = {"outputFacets": {"outputStatistics": facet(rowCount=rows)}} if rows else None
+    named = {"version": {**facet(datasetVersion=tag), "_schemaURL": SPECIFIED}} if tag else {}
+    return dataset(name, OWN, counted, **named)
+
+
+def published(engine: Engine) -> list[tuple[str, str | None]]:
+    """Return the published version of each dataset with a Headrace key."""
+    with transaction(engine) as cursor:
+        rows = cursor.execute(
+            "SELECT full_name, version_tag FROM catalog.published_pointer JOIN catalog.dataset USING (dataset_id)"
+            " LEFT JOIN catalog.dataset_version USING (dataset_version_id) WHERE position('#' IN full_name) = 0"
+        ).fetchall()
+    return sorted((row["full_name"], row["version_tag"]) for row in rows)
+
+
+def waiting(engine: Engine) -> list[str]:
+    """Return what waits for Dagster."""
+    with transaction(engine) as cursor:
+        rows = cursor.execute("SELECT subject_type FROM catalog.pending_materialization").fetchall()
+    return sorted(row["subject_type"] for row in rows)
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+@pytest.mark.parametrize(
+    ("reported_tag", "observed_tag"), [(None, None), ("r", None), (None, "o"), ("r", "r")]
+)
+def test_an_output_that_both_report_is_one_version(
+    engine: Engine, order: Sequence[int], reported_tag: str | None, observed_tag: str | None
+) -> None:
+    sources: list[Source] = [
+        reported(RunState.SUCCESS, 10, started_at=START, outputs=(output("ops/raw", tag=reported_tag),)),
+        observed("START", 1),
+        observed("COMPLETE", 9, outputs=[own("ops/raw", 5, observed_tag), own("ops/other")]),
+    ]
+    send(engine, *(sources[index] for index in order))
+    for again in (False, True):
+        if again:
+            rebuild(engine)
+        versions = {row[1]: row for row in contents(engine)["versions"]}
+        assert len(contents(engine)["versions"]) == 2
+        assert {row[9] for row in versions.values()} == {run_of("LOAD", "7")}
+        assert versions["ops/raw"][10] == START + timedelta(minutes=10)
+        if reported_tag:
+            assert versions["ops/raw"][2] == reported_tag
+        assert published(engine) == [(name, versions[name][2]) for name in ("ops/other", "ops/raw")]
+        assert waiting(engine) == ["DATASET", "DATASET", "PROCESS"]
+
+
+def test_what_dagster_has_of_one_source_it_does_not_get_of_the_other(engine: Engine) -> None:
+    send(engine, observed("COMPLETE", 9, outputs=[own("ops/raw")]))
+    assert waiting(engine) == ["DATASET", "PROCESS"]
+    delete_delivered(engine, pending_materializations(engine, 10))
+    send(engine, *FILE)
+    assert len(contents(engine)["versions"]) == 1
+    assert waiting(engine) == []
+
+
+def test_a_run_that_turned_out_to_be_its_own_has_its_own_version(engine: Engine) -> None:
+    send(engine, *FILE, observed("COMPLETE", 9, outputs=[own("ops/raw")]))
+    delete_delivered(engine, pending_materializations(engine, 10))
+    send(engine, reported(RunState.SUCCESS, 11, "8", started_at=START))
+    assert {row[9] for row in contents(engine)["versions"]} == {run_of("LOAD", "7"), UUID(uuid(1))}
+    assert waiting(engine) == ["DATASET", "PROCESS"]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (0, 2, 1), (2, 1, 0)])
+def test_what_a_run_turned_out_not_to_have_written_is_not_published(
+    engine: Engine, order: Sequence[int]
+) -> None:
+    sources: list[Source] = [
+        observed("COMPLETE", 9, outputs=[own("ops/raw", tag="1")]),
+        observed("COMPLETE", 19, run=2, outputs=[own("ops/raw", tag="2")]),
+        observed("FAIL", 20, run=2),
+    ]
+    send(engine, *(sources[index] for index in order))
+    assert [row[2] for row in contents(engine)["versions"]] == ["1"]
+    assert published(engine) == [("ops/raw", "1")]
+    assert waiting(engine) == ["DATASET", "PROCESS"]
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_version_that_turned_out_to_be_another_runs_is_reported_by_that(
+    engine: Engine, order: Sequence[int]
+) -> None:
+    sources: list[Source] = [
+        observed("COMPLETE", 1, outputs=[own("ops/raw", tag="v")]),
+        observed("COMPLETE", 18, run=2, job="CHECK", outputs=[own("ops/raw", tag="v")]),
+        observed("FAIL", 19),
+    ]
+    send(engine, *(sources[index] for index in order))
+    with transaction(engine) as cursor:
+        pending = cursor.execute(
+            "SELECT run_id FROM catalog.pending_materialization WHERE version_id IS NOT NULL"
+        ).fetchall()
+    assert [row["run_id"] for row in pending] == [UUID(uuid(2))]
+    assert [row[2] for row in contents(engine)["completions"]] == ["AUTOSYS/CHECK"]
+
+
+def announced(engine: Engine) -> list[tuple[str, str]]:
+    """Return the dataset and tag of each published version in the outbox."""
+    with transaction(engine) as cursor:
+        rows = cursor.execute(
+            "SELECT payload_json FROM catalog.outbox WHERE topic = 'version.published' ORDER BY outbox_id"
+        ).fetchall()
+    return [(row["payload_json"]["dataset"], row["payload_json"]["tag"]) for row in rows]
+
+
+def test_a_published_version_is_in_the_outbox_whichever_source_reports_it(engine: Engine) -> None:
+    report = reported(RunState.SUCCESS, 10, started_at=START, outputs=(output("ops/raw", tag="r"),))
+    send(engine, report, observed("COMPLETE", 30, outputs=[own("ops/raw", tag="o"), "out"]))
+    assert announced(engine) == [("ops/raw", "r"), ("ops/raw", "o")]
+    rebuild(engine)
+    assert announced(engine) == [("ops/raw", "r"), ("ops/raw", "o")]
+
+
+def test_a_version_that_is_loaded_as_history_is_not_in_the_outbox(engine: Engine) -> None:
+    send(engine, replace(FILE[0], historical=True))
+    event = observed("COMPLETE", 30, outputs=[own("ops/raw", tag="o")])
+    openlineage.ingest(engine, organisation_id(), [event], historical=True)
+    assert published(engine) == [("ops/raw", "o")]
+    assert announced(engine) == []
+
+
 def streams() -> st.SearchStrategy[list[Source]]:
     """Reports of jobs' runs, and events of runs of the same jobs: some number them, some overlap with one or more.
 
@@ -189,7 +321,16 @@ def streams() -> st.SearchStrategy[list[Source]]:
         st.sampled_from([1, 2, 3, *(run_of("LOAD", number) for number in "12")]),
         st.sampled_from([None, None, "1", "2"]),
         st.sampled_from(["LOAD", "LOAD", "LOAD", "CHECK"]),
-        outputs=st.sampled_from([[], ["out"], ["out", "other"]]),
+        outputs=st.sampled_from(
+            [
+                [],
+                ["out"],
+                ["out", "other"],
+                [own("ops/raw")],
+                [own("ops/raw", 5, "v1"), "out"],
+                [own("ops/other"), own("ops/raw", 7)],
+            ]
+        ),
         inputs=st.sampled_from([[], ["in"]]),
     )
     return st.tuples(shifted, st.lists(observation, min_size=1, max_size=6)).map(
@@ -228,6 +369,7 @@ def comparable(engine: Engine) -> dict[str, list[str]]:
             for row in cursor.execute(
                 "SELECT process_id AS id, process_key AS key FROM catalog.process"
                 " UNION ALL SELECT dataset_id, full_name FROM catalog.dataset"
+                " UNION ALL SELECT name_id, full_name FROM catalog.dataset_name JOIN catalog.dataset USING (dataset_id)"
             )
         }
     known = re.compile("|".join(keys) or "nothing")

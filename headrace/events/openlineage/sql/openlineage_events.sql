@@ -11,3 +11,4 @@ LEFT JOIN catalog.process USING (process_id)
 ON CONFLICT (event_time, content_hash, organisation_id) DO UPDATE
     SET historical = false, sequence = excluded.sequence
     WHERE NOT excluded.historical
+RETURNING content_hash, sequence

@@ -1,0 +1,67 @@
+-- Deletes versions that no longer hold, and those that a final one replaces, with what waits for Dagster and their moves;
+-- and of derived places (move_pointers.sql) the history from `since` on. Versions that were pinned, read or checked stay.
+-- Returns the other datasets whose published version was deleted.
+WITH place AS MATERIALIZED (
+    SELECT item.*
+    FROM jsonb_to_recordset(%(places)s) AS item (dataset_id uuid, partition_key text, since timestamptz)
+    JOIN catalog.dataset USING (dataset_id)
+    WHERE position('#' IN full_name) > 0
+      AND NOT EXISTS (SELECT FROM catalog.pointer_move move WHERE move.dataset_id = item.dataset_id AND kind = 'ROLLBACK')
+), gone AS MATERIALIZED (
+    SELECT dataset_version_id
+    FROM (
+        SELECT unnest(%(gone)s::uuid[]) AS dataset_version_id
+        UNION
+        SELECT replaced.dataset_version_id
+        FROM jsonb_to_recordset(%(versions)s) AS item (
+            dataset_id uuid, version_tag text, partition_key text, is_final boolean
+        )
+        JOIN catalog.dataset_version replaced USING (dataset_id, version_tag, partition_key)
+        WHERE is_final AND starts_with(replaced.idempotency_key, 'openlineage/')
+    ) version
+    WHERE NOT EXISTS (SELECT FROM catalog.dataset_pin pin WHERE pin.dataset_version_id = version.dataset_version_id)
+      AND NOT EXISTS (SELECT FROM catalog.run_input used WHERE used.dataset_version_id = version.dataset_version_id)
+      AND NOT EXISTS (
+          SELECT FROM catalog.version_input used
+          JOIN catalog.dataset_version reader USING (dataset_version_id)
+          WHERE used.input_version_id = version.dataset_version_id
+            AND NOT starts_with(reader.idempotency_key, 'openlineage/')
+      )
+      AND NOT EXISTS (
+          SELECT FROM catalog.quality_check_result result WHERE result.dataset_version_id = version.dataset_version_id)
+), move AS (
+    -- Such moves are numbered in the order of their times: backwards from the newest, however many precede them.
+    DELETE FROM catalog.pointer_move USING place
+    WHERE pointer_move.dataset_id = place.dataset_id
+      AND pointer_move.partition_key = place.partition_key
+      AND pointer_move.generation > coalesce((
+          SELECT generation
+          FROM catalog.pointer_move before
+          WHERE before.dataset_id = place.dataset_id
+            AND before.partition_key = place.partition_key
+            AND before.moved_at < place.since
+          ORDER BY generation DESC
+          LIMIT 1
+      ), 0)
+), pointer AS (
+    DELETE FROM catalog.published_pointer USING place
+    WHERE published_pointer.dataset_id = place.dataset_id AND published_pointer.partition_key = place.partition_key
+), move_of_version AS (
+    DELETE FROM catalog.pointer_move USING gone WHERE pointer_move.dataset_version_id = gone.dataset_version_id
+), emptied AS (
+    UPDATE catalog.published_pointer pointer SET dataset_version_id = NULL
+    FROM gone
+    WHERE pointer.dataset_version_id = gone.dataset_version_id
+      AND pointer.dataset_id NOT IN (SELECT dataset_id FROM place)
+    RETURNING pointer.dataset_id
+), input AS (
+    DELETE FROM catalog.version_input used USING gone
+    WHERE gone.dataset_version_id IN (used.dataset_version_id, used.input_version_id)
+), pending AS (
+    DELETE FROM catalog.pending_materialization pending USING gone
+    WHERE pending.organisation_id = %(organisation)s AND pending.completion_id = gone.dataset_version_id
+), version AS (
+    DELETE FROM catalog.dataset_version version USING gone
+    WHERE version.dataset_version_id = gone.dataset_version_id
+)
+SELECT dataset_id FROM emptied
