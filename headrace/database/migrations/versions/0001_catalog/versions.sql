@@ -117,6 +117,7 @@ CREATE TABLE catalog.pending_materialization (
     PRIMARY KEY (organisation_id, completion_id)
 ) WITH (fillfactor = 70);
 CREATE INDEX pending_materialization_at ON catalog.pending_materialization (at);
+CREATE INDEX pending_materialization_version ON catalog.pending_materialization (version_id) WHERE version_id IS NOT NULL;
 -- By it a corrected report of a run finds its row.
 CREATE INDEX pending_materialization_event ON catalog.pending_materialization (organisation_id, event_key);
 
