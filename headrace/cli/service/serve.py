@@ -16,7 +16,7 @@ app = typer.Typer()
     epilog=examples("headrace serve", "headrace serve --host 0.0.0.0 --port 3200"),
 )
 def serve(
-    port: Annotated[int, typer.Option(help="Port to listen on.")] = SERVICE.first_port,
+    port: Annotated[int, typer.Option(metavar="PORT", help="Port to listen on.")] = SERVICE.first_port,
     host: Annotated[
         str, typer.Option(help="Address to listen on; 0.0.0.0 for every host that reaches this one.")
     ] = "127.0.0.1",

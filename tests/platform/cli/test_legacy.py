@@ -178,7 +178,7 @@ def test_an_unknown_start_has_a_reason_and_a_lower_bound(ask: Ask, invoke: Invok
     ("words", "code", "message"),
     [
         (("expected", "fin_night_bx", NIGHT), 1, "no job fin_night_bx in these files; did you mean FIN_NIGHT"),
-        (("expected", "ZZZ", NIGHT), 1, "`headrace legacy jobs` lists them"),
+        (("expected", "ZZZ", NIGHT), 1, "`headrace legacy processes` lists the scanned jobs"),
         (("expected", "FIN_NIGHT_BOX", NIGHT, "--zone", "Nowhere"), 2, "write a name such as Europe/London"),
         (("report", "none.jil"), 2, "'none.jil' does not exist"),
         (("report",), 2, "Missing argument 'FILES'"),

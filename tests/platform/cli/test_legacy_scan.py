@@ -226,7 +226,7 @@ def test_a_wrong_entry_of_a_review_is_lost_alone(
     for message in (
         f"{file}:1: error: /data/out/ledger.dat: a confirmed candidate needs a `dataset: domain/name`",
         f"{file}:8: error: a.decision: input should be 'pending', 'confirm' or 'reject'",
-        f"{file}:10: error: this is not YAML",
+        f"{file}:10: error: invalid YAML",
     ):
         assert message in result.stderr
 
@@ -357,4 +357,4 @@ def test_descriptions_are_stored_as_of_no_instance(engine: Engine, invoke: Invok
     described.write_text("- name: a.sh\n  technology: shell\n  reads: /data/a.csv\n")
     assert invoke("legacy", "scan", str(described), "--instance", "PRD").stdout.endswith("Stored.\n")
     refused = invoke("legacy", "confirm", "/data/a.csv", "--as", "fin/a", "--instance", "PRD").stderr
-    assert "/data/a.csv was found without an instance; leave `--instance` out" in " ".join(refused.split())
+    assert "/data/a.csv was found without an instance; omit `--instance`" in " ".join(refused.split())

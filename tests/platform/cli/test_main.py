@@ -260,7 +260,7 @@ def test_check_finds_a_workspace_that_serves_nothing(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--partition", "a", "--partitions", "a...b"), "give --partition or --partitions, not both"),
+        (("--partition", "a", "--partitions", "a...b"), "--partition and --partitions cannot be combined"),
         (("--partitions", "a"), "'a' is not FIRST...LAST, as in 2013-01-01...2013-01-31"),
         (("--partitions", "...b"), "'...b' is not FIRST...LAST"),
     ],
