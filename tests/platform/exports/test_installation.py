@@ -94,7 +94,7 @@ def test_tables_that_are_not_of_this_model_are_refused_and_nothing_is_created(ta
         ),
         (
             "ALTER TABLE lineage.ol_namespace ALTER namespace_uri DROP NOT NULL",
-            "ol_namespace.namespace_uri need not be filled, and has to be",
+            "ol_namespace.namespace_uri is nullable, but should be NOT NULL",
         ),
         (
             "DROP INDEX lineage.idx_ol_run_time; CREATE INDEX idx_ol_run_time ON lineage.ol_run (run_id)",

@@ -74,7 +74,7 @@ def test_alerts_without_a_recipient_are_reported(tick: Tick, engine: Engine, roo
 def test_an_unavailable_destination_is_reported(tick: Tick, engine: Engine, http: Receiver) -> None:
     http.refuses = True
     breaches(engine, 1)
-    assert "1 destination refused notifications; see the log." in tick()
+    assert "1 destination rejected notifications; see the log." in tick()
 
 
 def test_the_sign_of_life_goes_out_once_a_minute_and_only_if_all_live(

@@ -90,10 +90,10 @@ def test_an_unreachable_location_is_reported_and_others_are_read(
     observation = observe(engine, plans)
     assert [found.dataset for found in observation.new] == ["landed/one"]
     nowhere, broken = observation.problems
-    assert nowhere.startswith("landed/nowhere could not be looked at: ")
+    assert nowhere.startswith("landed/nowhere could not be observed: ")
     assert "nofs" in nowhere
     assert "assets/landed/defs.yaml:1" in nowhere
-    assert broken.startswith("landed/broken could not be looked at: java.")
+    assert broken.startswith("landed/broken could not be observed: java.")
 
 
 def test_spark_connect_without_plan_access_is_reported(
