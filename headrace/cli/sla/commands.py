@@ -240,7 +240,7 @@ def _objective_facts(objective: SlaObjectiveStatus) -> list[tuple[str, object]]:
         ("deadline", _due(objective)),
         ("expected", _forecast(objective)),
         (
-            "probability of a miss",
+            "miss probability",
             None if objective.miss_probability is None else f"{objective.miss_probability:.0%}",
         ),
         ("waits for", objective.waits_for),
