@@ -13,6 +13,8 @@ from headrace.cli.common.errors import CommandError
 from headrace.cli.common.output import emit, facts, show, table
 
 if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
     from headrace.catalog.registrations import Registration, RegistrationStatus, Requested
 
 app = typer.Typer()
@@ -145,10 +147,15 @@ def _requested(content: Any, place: str = "") -> Requested:  # noqa: ANN401 - JS
         return DatasetRequest.model_validate(content).requested()
     except ValidationError as error:
         problems = [
-            f"{'.'.join(map(str, each['loc'])) or 'the file'}: {each['msg'].removeprefix('Value error, ')}"
-            for each in error.errors()
+            f"{'.'.join(map(str, each['loc'])) or 'the file'}: {_problem(each)}" for each in error.errors()
         ]
         raise CommandError(f"{place}{'; '.join(problems)}") from error
+
+
+def _problem(found: ErrorDetails) -> str:
+    return (
+        "unknown field" if found["type"] == "extra_forbidden" else found["msg"].removeprefix("Value error, ")
+    )
 
 
 def _show(registration: Registration, as_json: bool) -> None:

@@ -69,7 +69,7 @@ def setup_lineage(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Install the OpenLineage-aligned tables in another database.
+    """Install the OL_* tables in another database.
 
     Existing tables stay; missing ones are created, and the installed version is recorded. The catalog's own database
     already has all of them, as views in the schema `openlineage`.

@@ -18,7 +18,7 @@ def search(
     limit: Limit = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Find datasets by words; typing errors are tolerated.
+    """Find datasets by words, tolerating typos.
 
     Searches names, owners, tags, columns and descriptions.
     """

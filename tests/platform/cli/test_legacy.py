@@ -271,7 +271,7 @@ def test_what_the_page_about_estates_shows_is_what_the_commands_print(
     copytree(SAMPLES, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     page = (REPOSITORY / "docs" / "autosys.md").read_text(encoding="utf-8")
-    page, _, _ = page.partition("## Put it into the catalog")  # what follows needs more than files
+    page, _, _ = page.partition("## Scan into the catalog")  # what follows needs more than files
     shown = re.findall(r"^\$ (.*)\n((?:(?!\$ |```).*\n)*)", page, re.MULTILINE)
     assert {shlex.split(line)[2] for line, _ in shown if line.startswith("headrace legacy ")} == {
         "report", "jobs", "expected", "candidates", "diff",

@@ -61,8 +61,8 @@ def test_a_dry_run_connects_to_nothing(invoke: Invoke) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "give --openlineage"),
-        (["-o", "--openlineage-only"], "give --openlineage"),
+        ([], "pass --openlineage"),
+        (["-o", "--openlineage-only"], "pass --openlineage"),
         (["-o", "--verify", "--drop"], "--verify cannot be combined with --drop or --dry-run"),
         (["-o", "--verify", "--dry-run"], "--verify cannot be combined with --drop or --dry-run"),
     ],

@@ -94,7 +94,7 @@ def test_export(written: Engine, ask: Ask, invoke: Invoke, tmp_path: Path) -> No
         (("--force",), 2, "--format and --force require --export"),
         (("--export", "rows.txt"), 2, "the format of rows.txt is unknown: add --format csv|parquet|json"),
         (("--version", "raw-9"), 1, "shop/raw has no version raw-9"),
-        (("--as-of", "2001-01-01"), 1, "shop/raw has no version published by 2001-01-01"),
+        (("--as-of", "2001-01-01"), 1, "shop/raw, which has no version published by 2001-01-01"),
         (("--columns", "id,price"), 1, "no such column: price; the columns are id, name"),
     ],
 )
