@@ -139,11 +139,11 @@ def test_a_lookback_is_held_against_the_last_of_what_is_waited_for() -> None:
     ("text", "reason"),
     [
         ("insert_job: X\n", "by hand only"),
-        ("insert_job: X\ncondition: f(A)\ninsert_job: A\n", "only if A goes wrong"),
+        ("insert_job: X\ncondition: f(A)\ninsert_job: A\n", "only if A fails"),
         ("insert_job: X\ncondition: s(A)\n", "no such job"),
         ("insert_job: X\ncondition: s(A^PRD)\n", "another scheduler"),
         ("insert_job: X\ncondition: !s(A)\n", "cannot be read"),
-        ("insert_job: X\ncondition: s(A)\ninsert_job: A\ncondition: s(X)\n", "in a circle"),
+        ("insert_job: X\ncondition: s(A)\ninsert_job: A\ncondition: s(X)\n", "in a cycle"),
         ("insert_job: X box_name: B\n", "does not exist"),
         ("insert_job: X\ncondition: s(A)\n" + clock("A", "13:00"), "how long it takes is not known"),
         (clock("A", "13:00", "run_calendar: C") + "insert_job: X\ncondition: s(A)\n", "exclude each other"),

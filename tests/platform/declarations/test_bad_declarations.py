@@ -110,7 +110,7 @@ CASES = {
         "type: headrace.Dataset\nkey: shop/bad\nattributes: {}\n", 2, "key", "belong in `attributes`"
     ),
     "not YAML": Case(
-        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: 'SELECT 1\n", 5, None, "not YAML"
+        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: 'SELECT 1\n", 5, None, "invalid YAML"
     ),
     "field twice": Case(
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT 1\n  sql: SELECT 2\n",
@@ -453,7 +453,7 @@ CASES = {
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT :partition_key AS day\n",
         4,
         "sql",
-        "there are none",
+        "which this dataset does not have",
     ),
     "tag key that Dagster refuses": Case(
         """\
@@ -615,7 +615,7 @@ CASES = {
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  python: code.py:f\n",
         2,
         "python",
-        "not Python",
+        "invalid Python",
         file="shop/code.py",
         files={"shop/code.py": "def f(good):\n  return (\n"},
     ),

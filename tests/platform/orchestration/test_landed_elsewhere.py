@@ -122,7 +122,7 @@ def test_the_sensor_says_what_it_does_not_look_at(engine: Engine, external: Plan
     assert message is not None
     assert "landed/people (no location), landed/orders (format db2)" in message
     assert observe(engine, plans).problems == ()
-    assert "Not looked at" not in str(landing_sensor([external("a", "a", "csv")]).description)
+    assert "Not observed" not in str(landing_sensor([external("a", "a", "csv")]).description)
 
 
 def test_loading_brings_neither_spark_nor_arrow() -> None:
