@@ -39,7 +39,7 @@ class UnknownDataset(CatalogError):
         names, there = sorted(set(keys)), list(known)
         near = [match for name in names for match in get_close_matches(name, there, n=1)]
         hint = f" Did you mean {', '.join(sorted(set(near)))}?" if near else ""
-        listed = "`headrace datasets` lists registered ones" if there else "No dataset is registered"
+        listed = "`headrace datasets` lists registered datasets" if there else "No dataset is registered"
         return cls(
             f"not registered in the catalog: {', '.join(names)}.{hint} {listed};"
             " `headrace materialize 'key:\"*\"' --dry-run` registers the declared datasets."
@@ -128,7 +128,7 @@ class PinRefused(CatalogError):
 
 
 class RetirementRefused(CatalogError):
-    """The dataset is retired already, or is not retired."""
+    """The dataset is already retired, or is not retired."""
 
 
 class ScanRefused(CatalogError):

@@ -49,7 +49,7 @@ class Registry(Generic[T]):
             hint = f"Did you mean {near[0]}? " if near else ""
             raise UnknownPlugin(
                 f"there is no {self._what} {name!r}. {hint}Installed: {', '.join(sorted(found)) or 'none'}. "
-                f"A package offers one by an entry point of the group {self.group}."
+                f"A package can add one with an entry point of the group {self.group}."
             )
 
     def get(self, name: str) -> T:

@@ -30,7 +30,7 @@ def project_root() -> Path:
         if (folder / PROJECT_FILE).is_file():
             return folder
     raise NoProject(
-        f"no {PROJECT_FILE} in {here} or above it. Change to a Headrace project, name one with --project, "
+        f"no {PROJECT_FILE} in {here} or above it. Change to a Headrace project, pass one with --project, "
         "or create one with `headrace init NAME`."
     )
 

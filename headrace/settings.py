@@ -11,6 +11,7 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
+from tomllib import TOMLDecodeError
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
@@ -49,6 +50,10 @@ _OTHER_VARIABLES = frozenset(
 )
 
 
+class WrongSettingsFile(Exception):
+    """A headrace.toml that cannot be parsed; the message names it and the place."""
+
+
 class WrongVariable(Exception):
     """An environment variable that is misspelt or invalid; the message names it."""
 
@@ -59,12 +64,12 @@ class SparkSettings(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     master: str = Field(
-        default="local[*]", description="The master of Spark: `local[*]`, `spark://...`, `yarn`."
+        default="local[*]", description="The Spark master: `local[*]`, `spark://...`, `yarn`."
     )
     remote: str | None = Field(
         default=None, description="A Spark Connect address (`sc://host:port`), used in place of `master`."
     )
-    conf: dict[str, str] = Field(default_factory=dict, description="Further settings of Spark, by name.")
+    conf: dict[str, str] = Field(default_factory=dict, description="Additional Spark settings, by name.")
 
 
 class AccessSettings(BaseModel):
@@ -75,7 +80,7 @@ class AccessSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    issuer: str | None = Field(default=None, description="The https address of the OpenID Connect issuer.")
+    issuer: str | None = Field(default=None, description="The https URL of the OpenID Connect issuer.")
     audience: str = Field(default="headrace", description="The audience that a user's token must have.")
     jwks: str | None = Field(
         default=None, description="The URL of the issuer's keys, if its discovery document has none."
@@ -131,7 +136,7 @@ class Settings(BaseSettings):
     )
     completions: str | None = Field(
         default=None,
-        description="Where legacy jobs drop completion files: a folder or any fsspec URI; `completions` in the state "
+        description="Where legacy jobs write completion files: a folder or any fsspec URI; `completions` in the state "
         "folder if unset.",
     )
     completion_names: tuple[str, ...] = Field(
@@ -140,7 +145,7 @@ class Settings(BaseSettings):
         "`date`, ...), tried before the built-in one.",
     )
     completions_zone: ZoneInfo = Field(
-        default=ZoneInfo("UTC"), description="The time zone of times in completion files that name none."
+        default=ZoneInfo("UTC"), description="The time zone of times without one in completion files."
     )
     autosys_timezones: Path | None = Field(
         default=None,
@@ -158,15 +163,15 @@ class Settings(BaseSettings):
         "versions of one dataset, the path without it. If not, each is a dataset.",
     )
     completions_interval: int = Field(
-        default=5, ge=1, description="Seconds between two looks at the completion files."
+        default=5, ge=1, description="Seconds between two checks for completion files."
     )
     archive: str | None = Field(
         default=None,
-        description="Where runs and events older than 90 days go: a folder or any fsspec URI, one for each database; "
-        "`archive` in the state folder if unset.",
+        description="Where runs and events older than 90 days are archived: a folder or any fsspec URI, one for each "
+        "database; `archive` in the state folder if unset.",
     )
     requests_per_second: int = Field(
-        default=1000, ge=1, description="How many requests a second the service accepts from one caller."
+        default=1000, ge=1, description="Maximum number of requests per second from one caller."
     )
     service_url: str = Field(
         default="http://127.0.0.1:3200",
@@ -175,12 +180,12 @@ class Settings(BaseSettings):
     alert_secret: SecretStr | None = Field(
         default=None,
         min_length=32,
-        description="Signs the links in alerts; at least 32 characters, the same on every machine. If unset, a key in "
-        "the state folder, and in production no links.",
+        description="The key that signs links in alerts: at least 32 characters, the same on every machine. If unset, "
+        "a key in the state folder is used, and in production there are no links.",
     )
     production: bool | None = Field(
         default=None,
-        description="Accept only tokens of the issuer and of this catalog. If unset: whether `database_url` is set.",
+        description="Accept only tokens of the issuer and of this catalog. If unset, true if `database_url` is set.",
     )
     access: AccessSettings = AccessSettings()
     spark: SparkSettings = SparkSettings()
@@ -237,11 +242,14 @@ def settings() -> Settings:
     """Return the settings of this process, read once.
 
     Raises pydantic.ValidationError naming the field for an invalid value in headrace.toml or the environment,
-    WrongVariable for an environment variable that should be JSON and is not.
+    WrongSettingsFile for a headrace.toml that is not TOML, WrongVariable for an environment variable that should be
+    JSON and is not.
     """
     _refuse_unknown_variables()
     try:
         return Settings()
+    except TOMLDecodeError as error:
+        raise WrongSettingsFile(f"{project_root() / PROJECT_FILE} is not valid TOML: {error}") from error
     except SettingsError as error:
         broken = [name for name in sorted(os.environ) if _is_broken_json(name)]
         problems = "\n".join(f"{name} is not a JSON {_JSON_VARIABLES[name.upper()]}" for name in broken)

@@ -89,7 +89,7 @@ def known_caller(token: str, organisation: str | None = None) -> Caller | None:
 
 def _require_same(caller: Caller, organisation: str | None) -> None:
     if organisation not in (None, caller.organisation):
-        raise Forbidden(f"{caller.subject} is of another organisation than {organisation}")
+        raise Forbidden(f"{caller.subject} belongs to another organisation, not to {organisation}")
 
 
 def _user(engine: Engine, issuer: Issuer | None, token: str, organisation: str | None) -> Caller:
@@ -118,7 +118,7 @@ def _organisation(subject: str, has: Iterable[str], wanted: str | None) -> str:
         return settings().organisation
     if not names:
         raise Forbidden(
-            f"{subject} has no role in any organisation: an administrator gives one with "
+            f"{subject} has no role in any organisation: an administrator grants one with "
             f"`headrace access grant {subject.removeprefix(USER)} DATA_CONSUMER`"
         )
     if len(names) > 1:
@@ -177,7 +177,7 @@ def _row(engine: Engine, query: str, token: ParsedToken) -> dict[str, Any]:
     with transaction(engine) as cursor:
         row = cursor.execute(query, [token.token_id]).fetchone()
     if row is None or not token.is_that_of(bytes(row["secret_digest"])):
-        raise Unauthenticated("the token is not one that this catalog has issued")
+        raise Unauthenticated("this catalog did not issue the token")
     return row
 
 

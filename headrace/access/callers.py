@@ -133,8 +133,8 @@ class Caller:
         for dataset in datasets:
             if not self.may(permission, dataset):
                 raise Forbidden(
-                    f"{self.subject} may not {permission} {dataset}: {_who_may(permission)} for the domain "
-                    f"{domain_of(dataset)}"
+                    f"{self.subject} may not {permission} {dataset}: for the domain {domain_of(dataset)}, "
+                    f"{_who_may(permission)}"
                 )
 
     @property
@@ -159,4 +159,4 @@ def roles_with(permission: Permission) -> tuple[Role, ...]:
 
 
 def _who_may(permission: Permission) -> str:
-    return f"it requires {' or '.join(roles_with(permission))}, or a service token made with `--may {permission}`,"
+    return f"it requires {' or '.join(roles_with(permission))}, or a service token with `--may {permission}`"

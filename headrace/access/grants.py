@@ -64,7 +64,7 @@ def grant(
     if role is Role.PLATFORM_ADMIN and domain != EVERY_DOMAIN:
         raise AccessRefused(f"{role} applies to the whole organisation: omit the domain {domain}")
     if not user.strip() or "\x00" in user:
-        raise AccessRefused("a user is named as the issuer's tokens do (`sub`), which is not empty")
+        raise AccessRefused("the user is empty: pass the `sub` of the issuer's tokens")
     with transaction(engine) as cursor:
         sign(cursor, by)
         known = require_organisation(cursor, organisation)
@@ -102,7 +102,7 @@ def grants(engine: Engine, user: str | None = None) -> list[GrantRow]:
 def add_organisation(engine: Engine, name: str, *, by: str) -> bool:
     """Create an organisation; returns False if it exists. Raises AccessRefused for an invalid name."""
     if not name.strip() or "\x00" in name:
-        raise AccessRefused("the name of an organisation is not empty")
+        raise AccessRefused("the name of the organisation is empty")
     with transaction(engine) as cursor:
         sign(cursor, by)
         return _add(cursor, name)

@@ -61,7 +61,7 @@ class IssuerKeys:
             return self._keys
         # A slow issuer must not occupy the threads that serve all callers: only a few wait for its keys.
         if not self._waiting.acquire(blocking=False):
-            raise IssuerUnavailable("the issuer's keys are being fetched")
+            raise IssuerUnavailable("the issuer's keys are being fetched; try again")
         try:
             return self._fetched(seconds)
         finally:

@@ -49,7 +49,7 @@ class OpenIdIssuer:
         kid = self._key_id(token)
         key = self._keys.key(kid)
         if key is None:
-            raise Unauthenticated(f"the token was not issued by {self.name}: it has no key {kid}")
+            raise Unauthenticated(f"invalid token: {self.name} has no key {kid}")
         try:
             return self._subject(token, key)
         except _WrongSignature:
@@ -63,9 +63,9 @@ class OpenIdIssuer:
         try:
             kid = jwt.get_unverified_header(token).get("kid")
         except (jwt.PyJWTError, ValueError) as error:
-            raise Unauthenticated(f"the token is not one of {self.name}: {error}") from error
+            raise Unauthenticated(f"invalid token: {error}") from error
         if not isinstance(kid, str):
-            raise Unauthenticated(f"the token is not one of {self.name}: it names no key (`kid`)")
+            raise Unauthenticated("invalid token: its header has no key id (`kid`)")
         return kid
 
     def _subject(self, token: str, key: PyJWK) -> str:
@@ -152,12 +152,14 @@ def _subject(
             options={"require": ["exp", "iss", "aud", "sub"]},
         )
     except jwt.ExpiredSignatureError as error:
-        raise Unauthenticated("the token has expired: have a new one issued") from error
+        raise Unauthenticated("the token has expired: request a new one") from error
     except jwt.InvalidSignatureError as error:
-        raise _WrongSignature(f"the token is not one of {name}: {error}") from error
+        raise _WrongSignature(f"invalid token, not signed by {name}: {error}") from error
     except (jwt.PyJWTError, ValueError, TypeError) as error:
-        raise Unauthenticated(f"the token is not one of {name} for {audience}: {error}") from error
+        raise Unauthenticated(
+            f"invalid token, expected issuer {name} and audience {audience}: {error}"
+        ) from error
     subject = claims["sub"]
     if not isinstance(subject, str) or not subject.strip() or not subject.isprintable() or len(subject) > 255:
-        raise Unauthenticated("the token's `sub` is empty")
+        raise Unauthenticated("invalid token: its `sub` is empty, too long or unprintable")
     return subject

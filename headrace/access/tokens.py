@@ -113,7 +113,7 @@ def issue_service_token(
     if not timedelta() < lifetime <= MAX_SERVICE_TOKEN_LIFETIME:
         raise AccessRefused(f"a service token lasts {MAX_SERVICE_TOKEN_LIFETIME.days} days at most")
     if not name.strip() or "\x00" in name:
-        raise AccessRefused("the name of a service is not empty")
+        raise AccessRefused("the name of the service is empty")
     token, parse_token = _new(SERVICE)
     expires_at = datetime.now(UTC) + lifetime
     try:
@@ -135,7 +135,7 @@ def issue_service_token(
             )
     except psycopg.errors.UniqueViolation as error:
         raise AccessRefused(
-            f"the service {name} has a token already; `headrace access revoke-token {name}` ends it"
+            f"the service {name} has a token already; `headrace access revoke-token {name}` revokes it"
         ) from error
     return token
 
@@ -148,7 +148,7 @@ def revoke_service_token(engine: Engine, name: str, *, organisation: str | None 
         cursor.execute(_REVOKE_SERVICE, [by, organisation_named(known), name])
         if cursor.rowcount == 0:
             raise AccessRefused(
-                f"the service {name} has no token in organisation {known}; `headrace access tokens` lists them"
+                f"the service {name} has no token in organisation {known}; `headrace access tokens` lists tokens"
             )
     admitted.forget()
 
@@ -206,7 +206,7 @@ def renew_task_token(engine: Engine, token: str) -> bool:
     """Extend a token to TASK_LEASE from now, MAX_TASK_TOKEN_LIFETIME in total; returns False if it has ended."""
     ours = parse_token(token)
     if ours is None or ours.prefix != TASK:
-        raise AccessRefused("this is not a run token")
+        raise AccessRefused("not a run token")
     with transaction(engine) as cursor:
         cursor.execute(_RENEW_TASK, [TASK_LEASE, MAX_TASK_TOKEN_LIFETIME, ours.token_id, ours.digest])
         return cursor.rowcount == 1

@@ -172,7 +172,7 @@ def _close(service: NotifyOpsgenie, rendered: RenderedNotification) -> None:
             timeout=MAX_SECONDS,
         )
     except httpx.HTTPError as error:
-        raise NotDelivered(f"Opsgenie cannot be had: {type(error).__name__}") from error
+        raise NotDelivered(f"Opsgenie is unreachable: {type(error).__name__}") from error
     if not answer.is_success:
         raise NotDelivered(f"Opsgenie does not close the alert: error={answer.status_code}")
 
@@ -242,7 +242,7 @@ def _mail(service: NotifyEmail, rendered: RenderedNotification) -> None:
             f"the mail server {service.smtp_host} rejected it: {error.smtp_code} {response}"
         ) from error
     except (smtplib.SMTPException, OSError, AppriseException) as error:
-        raise NotDelivered(f"the mail server {service.smtp_host} cannot be had: {error}") from error
+        raise NotDelivered(f"the mail server {service.smtp_host} is unreachable: {error}") from error
 
 
 def _letter(prepared: Message[str, str], rendered: RenderedNotification) -> MIMEMultipart:

@@ -77,7 +77,7 @@ class AlertingStatus:
             if life.is_silent and not life.failed_at and (life.ticked_at or self.undecided)
         ]
         sentences += [
-            f"Alerts: the sensor {life.sensor!r} fails since {life.failed_at:%Y-%m-%d %H:%M:%SZ}: {life.failure}."
+            f"Alerts: the sensor {life.sensor!r} has failed since {life.failed_at:%Y-%m-%d %H:%M:%SZ}: {life.failure}."
             for life in self.sensors
             if life.failed_at
         ]
@@ -163,7 +163,7 @@ def ping(address: str) -> str | None:
     try:
         answer = httpx.get(whole, timeout=_SECONDS, follow_redirects=True)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        return f"the heartbeat's address cannot be had: {type(error).__name__}"
+        return f"the heartbeat's address is unreachable: {type(error).__name__}"
     return None if answer.is_success else f"the heartbeat's address answers {answer.status_code}"
 
 

@@ -44,7 +44,7 @@ def link(base: str, key: str, notification_id: UUID, now: datetime) -> str:
 
 def read(token: str, key: str, now: datetime | None = None) -> UUID:
     """Verify a link's token, and return the id of its notification. Raises WrongLink."""
-    invalid = WrongLink("this link is invalid or incomplete: copy it completely")
+    invalid = WrongLink("this link is invalid or incomplete: copy the whole link")
     try:
         signed = urlsafe_b64decode(token.encode("ascii"))
     except ValueError as error:

@@ -45,7 +45,7 @@ _TITLES = {
 }
 _OVER = (Purpose.RECOVERED, Purpose.UNDELIVERED)
 _ENDED = {"PAUSED": "Paused: ", "SLA_CHANGED": "SLA changed: ", "RETIRED": "Retired: "}
-_LATE_NEWS = "This is the first notification of it that could be delivered to you."
+_LATE_NEWS = "This is the first notification about this alert that reached you."
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,11 +218,11 @@ def _ending(alert: Alert) -> str:
         case "PAUSED":
             pause = str(alert.facts.get("pause") or "a pause")
             by = f"by the {pause}" if pause.startswith(OUTAGE) else f"({pause})"
-            return f"Paused {_sentence(by)} Since {at}, nothing is expected."
+            return f"Paused {_sentence(by)} Since {at}, no delivery is expected."
         case "SLA_CHANGED":
             return f"At {at} the SLA was changed; the former deadline was not met."
         case "RETIRED":
-            return f"At {at} {_subject(alert)} was found to be retired; nothing is expected of it any more."
+            return f"At {at} {_subject(alert)} was retired; its SLA no longer applies."
         case _:
             return f"Resolved at {at}."
 
@@ -279,7 +279,7 @@ def _expected(facts: Mapping[str, Any]) -> str | None:
     between = f", between {_at(first, zone)} and {_at(last, zone)}" if first and last else ""
     miss_probability = facts.get("miss_probability")
     miss = (
-        f"; the probability of a miss is {miss_probability:.0%}"
+        f"; the probability of missing the deadline is {miss_probability:.0%}"
         if isinstance(miss_probability, int | float)
         else ""
     )

@@ -143,7 +143,7 @@ def read_calendars(text: str, file: str) -> Calendars:
                 Finding(
                     "calendar/no-name",
                     Severity.ERROR,
-                    f"{kind} names nothing and is lost",
+                    f"{kind} has no name and is ignored",
                     file,
                     start + 1,
                     hint=f"write `{kind}: NAME`",
@@ -306,6 +306,6 @@ class _Record:
                 message,
                 self.file,
                 number,
-                hint="this entry is left out; the rest of the calendar is read",
+                hint="this entry is ignored; the rest of the calendar is read",
             )
         )

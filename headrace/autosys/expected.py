@@ -116,7 +116,7 @@ class Forecast:
                 yield (edge.upstream, True)
 
     def _got(self, name: str, *, finish: bool) -> Expected:
-        return self._known.get((name, finish)) or Expected(None, (f"{name} waits, in a circle, for itself",))
+        return self._known.get((name, finish)) or Expected(None, (f"{name} waits for itself, in a cycle",))
 
     def _start(self, job: Job) -> Expected:
         if (held := _held(job)) is not None:
@@ -259,7 +259,7 @@ class Forecast:
         if atom.job not in self.estate.jobs:
             return Expected(None, (*why, f"{unparse(atom)}: no such job"))
         if wanted in (RequiredStatus.FAILURE, RequiredStatus.TERMINATED):
-            return Expected(None, (*why, f"{unparse(atom)}: only if {atom.job} goes wrong"))
+            return Expected(None, (*why, f"{unparse(atom)}: only if {atom.job} fails"))
         if isinstance(atom, ExitIs) and not _HOLDS[atom.operator](0, atom.code):
             return Expected(None, (*why, f"{unparse(atom)}: not if {atom.job} succeeds with exit code 0"))
         if _status(self.estate.jobs[atom.job]) == "ON_ICE":
@@ -288,11 +288,13 @@ class Forecast:
             )
         if trigger is not None and _is_stale(atom, end.at, trigger):
             stale = (
-                f"{unparse(atom)}: {atom.job} is to end {end.at:%Y-%m-%d %H:%M} UTC, which is too long before"
+                f"{unparse(atom)}: {atom.job} is expected to end {end.at:%Y-%m-%d %H:%M} UTC, too long before"
             )
             return Expected(None, (*why, stale), trigger)
         at = max(end.at, trigger) if trigger else end.at
-        return Expected(at, (*why, f"{unparse(atom)}: {atom.job} is to end {end.at:%Y-%m-%d %H:%M} UTC"))
+        return Expected(
+            at, (*why, f"{unparse(atom)}: {atom.job} is expected to end {end.at:%Y-%m-%d %H:%M} UTC")
+        )
 
     def _is_in(self, atom: Atom, box: str) -> bool:
         return not isinstance(atom, GlobalIs) and box in self.estate.boxes_of(atom.job)
@@ -305,7 +307,7 @@ class Forecast:
                 continue
             end = self._end_of_run(atom.job, at)
             if end is not None:
-                why = f"{unparse(atom)}: {atom.job} is to end {end:%Y-%m-%d %H:%M} UTC"
+                why = f"{unparse(atom)}: {atom.job} is expected to end {end:%Y-%m-%d %H:%M} UTC"
                 at, expected = end, Expected(end, (*expected.why, why))
         return expected
 
@@ -361,7 +363,7 @@ class Forecast:
         at, last = max(known)
         missing = len(ends) - len(known)
         but = (f"without {missing} member(s) whose end is not known",) if missing else ()
-        return Expected(at, (f"the last member, {last}, is to end {at:%Y-%m-%d %H:%M} UTC", *but))
+        return Expected(at, (f"the last member, {last}, is expected to end {at:%Y-%m-%d %H:%M} UTC", *but))
 
 
 def _status(job: Job) -> str:

@@ -57,9 +57,7 @@ def dates_of(
     on_holiday = _action(calendar, "holiday", "OSNWP")
     on_free_day = _action(calendar, "non_workday", "OSWP")
     if holidays and not on_holiday:
-        raise UncertainError(
-            "holiday: empty, while holcal names holidays; what becomes of them is not documented"
-        )
+        raise UncertainError("holiday: empty, while holcal names holidays; their effect is not documented")
     adjust = _adjust(calendar)
     if adjust and {on_holiday, on_free_day} & {"N", "W", "P"}:
         raise UncertainError(
@@ -165,7 +163,7 @@ class _Expression:
     def read(self) -> Rule:
         rule = self._group()
         if self.tokens:
-            raise UncertainError(f"condition: {self.text!r} has a parenthesis too many")
+            raise UncertainError(f"condition: {self.text!r} has one parenthesis too many")
         return rule
 
     def _tokens(self, text: str) -> list[tuple[str, str]]:

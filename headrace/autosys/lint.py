@@ -113,7 +113,7 @@ def hanging_boxes(estate: Estate) -> Iterator[Finding]:
             yield Finding(
                 "estate/hanging-box",
                 Severity.WARNING,
-                f"{edge.text}: {edge.upstream} waits for the box, so that the box runs until it is ended by hand",
+                f"{edge.text}: {edge.upstream} waits for the box, so the box runs until someone ends it",
                 edge.file,
                 edge.line,
                 box,
@@ -203,7 +203,7 @@ def clocks_in_boxes(estate: Estate) -> Iterator[Finding]:
                 Severity.WARNING,
                 "starts by its own clock, but only while its box runs; the box runs on until it has",
                 "date_conditions",
-                "let the box have the schedule",
+                "move the schedule to the box",
             )
 
 
@@ -223,7 +223,7 @@ def hidden_calls(estate: Estate) -> Iterator[Finding]:
                 Severity.WARNING,
                 f"the command calls {found[1]}: a dependency that no condition shows",
                 "command",
-                "look there what it starts or waits for",
+                "check there what it starts or waits for",
             )
 
 
@@ -237,7 +237,7 @@ def name_clashes(estate: Estate) -> Iterator[Finding]:
                 job,
                 "name-clash",
                 Severity.WARNING,
-                f"differs from {other} in case alone; conditions may mean the other",
+                f"differs from {other} only in case; conditions may refer to the other",
             )
 
 
@@ -250,7 +250,7 @@ def initial_states(estate: Estate) -> Iterator[Finding]:
         if job.overrides:
             names = ", ".join(each.name for each in job.overrides)
             yield finding_at(
-                job, "override", Severity.INFO, f"its next run alone has other values for {names}"
+                job, "override", Severity.INFO, f"only its next run has other values for {names}"
             )
 
 
@@ -264,7 +264,7 @@ def _expired_calendars(estate: Estate, today: date) -> Iterator[Finding]:
                 calendar.file,
                 calendar.line,
                 name,
-                hint="jobs that run by it do not start any more; extend it",
+                hint="jobs that use it no longer start; extend it",
             )
 
 

@@ -101,7 +101,7 @@ def _read(written: tuple[tuple[str, str], ...]) -> tuple[Schedule, tuple[Problem
         try:
             return read(values[name]) if name in values else default
         except ValueError as error:
-            problems.append(Problem(name, f"{error}; left out of the schedule", Severity.ERROR, None))
+            problems.append(Problem(name, f"{error}; ignored in the schedule", Severity.ERROR, None))
             return default
 
     schedule = Schedule(
@@ -129,9 +129,9 @@ def _ineffective(schedule: Schedule, written: Iterable[str]) -> Iterator[Problem
     if timed and not schedule.date_conditions:
         yield Problem(
             timed[0],
-            f"{', '.join(timed)} without date_conditions: 1: the schedule is not in force",
+            f"{', '.join(timed)} without date_conditions: 1: the schedule has no effect",
             Severity.WARNING,
-            "set date_conditions: 1 if the clock is to start the job",
+            "set date_conditions: 1 if the schedule should start the job",
         )
     for one, other, both in (
         ("start_times", "start_mins", schedule.start_times and schedule.start_mins),

@@ -72,7 +72,7 @@ def starts(schedule: Schedule, after: datetime, clock: Clock) -> Iterator[Start]
         raise NoStartError(
             "no days, calendar or start times are given"
             if schedule.date_conditions
-            else "date_conditions is not 1, so that no time attribute is in force"
+            else "date_conditions is not 1, so no time attribute has an effect"
         )
     for one, other in (("start_times", "start_mins"), ("days", "run_calendar")):
         if getattr(schedule, one) and getattr(schedule, other):

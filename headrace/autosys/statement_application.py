@@ -184,7 +184,7 @@ def _duplicate(applied: Applied, first: Statement, second: Statement) -> None:
             second.file,
             second.line,
             second.name,
-            hint=None if same else f"use update_{second.kind} for changes, or leave one of them out",
+            hint=None if same else f"use update_{second.kind} for changes, or remove one of them",
         )
     )
 

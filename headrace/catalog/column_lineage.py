@@ -67,7 +67,7 @@ class ColumnSource:
     def __post_init__(self) -> None:
         """Raise ValueError if the subtype does not belong to the type."""
         if (self.subtype in DIRECT) is not (self.type is How.DIRECT):
-            raise ValueError(f"{self.input}.{self.column}: {self.subtype} is not a way of {self.type}")
+            raise ValueError(f"{self.input}.{self.column}: {self.subtype} is not a subtype of {self.type}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,13 +79,13 @@ def pin(
         version = find(cursor, ids[dataset], dataset, tag, partition)
         if version.outcome != "PUBLISHED":
             raise PinRefused(
-                f"version {tag} of {named(dataset, partition)} is {version.outcome}: it cannot be read"
+                f"version {tag} of {named(dataset, partition)} is {version.outcome} and cannot be read"
             )
         if not is_readable(cursor, version.version_id):
             which = which_partition(cursor, ids[dataset], partition)
             raise PinRefused(
-                f"version {tag} of {named(dataset, partition)} is of a partition that the declaration no longer has"
-                + (f". {which}" if which else "")
+                f"version {tag} of {named(dataset, partition)} belongs to a partition "
+                "that the declaration no longer has" + (f". {which}" if which else "")
             )
         place = (ids[dataset], partition or "", ids[consumer] if consumer else None)
         _end_pin(cursor, place, by)
@@ -104,8 +104,10 @@ def unpin(
     with transaction(engine) as cursor:
         ids = dataset_ids(cursor, {dataset, *([consumer] if consumer else [])})
         if not _end_pin(cursor, (ids[dataset], partition or "", ids[consumer] if consumer else None), by):
-            readers = f"for {consumer}" if consumer else "for everyone"
-            raise PinRefused(f"{named(dataset, partition)} is not pinned {readers}")
+            readers = consumer or "all readers"
+            raise PinRefused(
+                f"{named(dataset, partition)} has no pin for {readers}; `headrace show {dataset}` lists its pins"
+            )
 
 
 def dataset_ids(cursor: Cursor[dict[str, Any]], keys: Iterable[str]) -> dict[str, UUID]:
@@ -143,10 +145,13 @@ def find(
             "ORDER BY produced_at DESC LIMIT 3",
             [dataset_id, partition or ""],
         )
-        newest = ", ".join(row["version_tag"] for row in cursor) or "none"
+        newest = ", ".join(row["version_tag"] for row in cursor)
         raise UnknownVersion(
             f"{named(dataset, partition)} has no version {tag}. "
-            + (which_partition(cursor, dataset_id, partition) or f"The newest are: {newest}.")
+            + (
+                which_partition(cursor, dataset_id, partition)
+                or (f"The newest are: {newest}." if newest else "It has no versions.")
+            )
         )
     return versions.by_ids(cursor, [row["dataset_version_id"]])[row["dataset_version_id"]]
 
@@ -182,16 +187,16 @@ def _missing(request: InputRequest, partitions: Sequence[str | None]) -> str:
     if request.version_tag is not None:
         what, remedy = (
             f"no published version {request.version_tag}",
-            f"`headrace versions {request.dataset}` lists them",
+            f"`headrace versions {request.dataset}` lists its versions",
         )
     elif request.as_of is not None:
         what, remedy = f"no version published by {request.as_of.isoformat()}", "choose a later time"
     else:
-        what, remedy = "no published version", f"materialize it first: headrace materialize {request.dataset}"
+        what, remedy = "no published version", f"run `headrace materialize {request.dataset}"
         if len(keys) == 1:
             remedy += f" --partition {keys[0]}"
-        remedy += f" (or, when another system writes it: headrace observe {request.dataset})"
-    return f"{request.dataset} has {what}{where}, which {request.consumer} reads: {remedy}."
+        remedy += f"`, or `headrace observe {request.dataset}` if another system writes it"
+    return f"{request.consumer} reads {request.dataset}, which has {what}{where}: {remedy}."
 
 
 def _end_pin(cursor: Cursor[Any], place: tuple[UUID, str, UUID | None], by: str) -> bool:
@@ -215,7 +220,7 @@ def which_partition(cursor: Cursor[dict[str, Any]], dataset_id: UUID, partition:
     )
     keys = [row["partition_key"] for row in cursor]
     return (
-        f"It is published by partition: name one with --partition, such as {', '.join(keys)}."
+        f"It is published by partition: choose one with --partition, such as {', '.join(keys)}."
         if keys
         else None
     )

@@ -55,7 +55,7 @@ def publish(
     places = [(draft.dataset, draft.partition) for draft in drafts]
     if len(set(places)) != len(places):
         twice = sorted({f"{d} {p or ''}".strip() for d, p in places if places.count((d, p)) > 1})
-        raise ValueError(f"two drafts for one partition: {', '.join(twice)}")
+        raise ValueError(f"two drafts for the same partition: {', '.join(twice)}")
     hashes, lineages = _schema_hashes(drafts), lineage_hashes(drafts)
     parameters = _parameters(run_id, drafts, hashes, lineages) | {"attempt": attempt}
     try:
@@ -115,7 +115,7 @@ def _verify(
                 "Inputs are chosen by headrace.catalog.pins.resolve."
             )
     if run_id is not None and not all(row["replayed"] for row in rows) and not rows[0]["run_known"]:
-        raise UnknownRun(f"no run {run_id} was begun: publish within headrace.catalog.runs.attempt")
+        raise UnknownRun(f"run {run_id} was not started: publish within headrace.catalog.runs.attempt")
     if any(row["lost"] for row in rows):
         raise AttemptLost(
             f"run {run_id} cannot publish: its database session ended, so the attempt was given up as lost and its "

@@ -58,6 +58,8 @@ def _is_storable(text: str) -> str:
 
 
 def _is_key(text: str) -> str:
+    if not {"/", "#"} & set(text):
+        raise ValueError("write domain/name")
     if not all(part.strip() == part and part for part in text.replace("://", "/").split("/")):
         raise ValueError("write domain/name, without empty parts or spaces around them")
     if {".", ".."} & set(text.replace("#", "/").split("/")):
@@ -69,7 +71,11 @@ def _is_key(text: str) -> str:
 
 StorableText = Annotated[str, AfterValidator(_is_storable)]
 Short = Annotated[StorableText, Field(min_length=1, max_length=300)]
-Key = Annotated[StorableText, Field(min_length=3, max_length=600, pattern="[/#]"), AfterValidator(_is_key)]
+Key = Annotated[
+    StorableText,
+    Field(min_length=3, max_length=600, json_schema_extra={"pattern": "[/#]"}),
+    AfterValidator(_is_key),
+]
 
 
 class ColumnRequest(BaseModel):
@@ -141,7 +147,7 @@ def request(cursor: Cursor[Any], asked: Requested, *, by: str) -> Registration:
     statement("registration_draft").execute(cursor, parameters)
     made = statement("registration_request").execute(cursor, parameters).fetchone()
     if made is None:
-        raise DecisionRefused(f"{asked.key} is already requested, and waits for a steward's review")
+        raise DecisionRefused(f"{asked.key} is already requested, and is waiting for a steward's review")
     return _one(cursor, made["reg_id"])
 
 
@@ -157,7 +163,7 @@ def review(
     waiting = _one(cursor, registration_id)
     if waiting.status is not RegistrationStatus.PENDING:
         raise DecisionRefused(
-            f"registration {registration_id} was {waiting.status.lower()} already, by {waiting.reviewer}"
+            f"registration {registration_id} was already {waiting.status.lower()} by {waiting.reviewer}"
         )
     if status is RegistrationStatus.APPROVED:
         parameters = {"dataset_id": waiting.dataset_id, "requested": jsonb(waiting.requested)}
@@ -187,7 +193,9 @@ def registrations(
 def _one(cursor: Cursor[Any], registration_id: UUID) -> Registration:
     found = _all(cursor, registration_id=registration_id)
     if not found:
-        raise UnknownDataset(f"no registration {registration_id}")
+        raise UnknownDataset(
+            f"no registration {registration_id}; `headrace registrations --all` lists registrations"
+        )
     return found[0]
 
 

@@ -45,7 +45,7 @@ def retire(engine: Engine, dataset: str, *, by: str, reason: str) -> None:
     with transaction(engine) as cursor:
         dataset_ids(cursor, {dataset})
         if not _apply(cursor, "retire", [dataset], by, reason):
-            raise RetirementRefused(f"{dataset} is retired already")
+            raise RetirementRefused(f"{dataset} is already retired")
 
 
 def restore(engine: Engine, dataset: str, *, by: str, reason: str) -> None:

@@ -47,7 +47,7 @@ class Attempt:
         Raises ValueError for a state that is not an end, or a second end.
         """
         if state not in _FINAL:
-            raise ValueError(f"{state} is not how an attempt ends: one of {', '.join(sorted(_FINAL))} is")
+            raise ValueError(f"{state} is not a final state; use one of {', '.join(sorted(_FINAL))}")
         if self.state is not RunState.RUNNING:
             raise ValueError(f"attempt {self.number} of run {self.run_id} ended already, as {self.state}")
         with transaction(self.engine) as cursor:

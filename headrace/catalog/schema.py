@@ -65,9 +65,9 @@ def classify(old: Sequence[Column], new: Sequence[Column]) -> SchemaChange:
             compatible.append(f"column {name} ({column.type}) was added")
     kept = [name for name in after if name in before]
     if kept != [name for name in before if name in after]:
-        compatible.append(f"columns are in another order: {', '.join(kept)}")
+        compatible.append(f"the order of columns changed: {', '.join(kept)}")
     elif list(after)[: len(kept)] != kept:
-        compatible.append(f"columns were added before others: the order is now {', '.join(after)}")
+        compatible.append(f"columns were added before others; the order is now {', '.join(after)}")
     return SchemaChange(tuple(compatible), tuple(breaking))
 
 

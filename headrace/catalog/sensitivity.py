@@ -155,7 +155,7 @@ def clear(cursor: Cursor[Any], dataset: str, column: str, *, by: str, reason: st
     dataset_id = dataset_ids(cursor, {dataset})[dataset]
     status = _statuses(cursor, dataset, column)
     if SensitivityStatus.CLEARED in status:
-        raise DecisionRefused(f"{dataset}.{column} is cleared already")
+        raise DecisionRefused(f"{dataset}.{column} is already cleared")
     if not status:
         raise DecisionRefused(f"{dataset}.{column} is not sensitive: there is nothing to clear")
     if cursor.execute(_DECLARED, [dataset_id, column]).fetchone() is not None:

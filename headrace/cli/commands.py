@@ -19,7 +19,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
     "Start here": (Entry("init", f"{_CLI}.machine.init", "Create a Headrace project."),),
     "Datasets": (
         Entry("datasets", f"{_CLI}.datasets.listing", "List the datasets."),
-        Entry("search", f"{_CLI}.datasets.search", "Find datasets by words; typing errors are tolerated."),
+        Entry("search", f"{_CLI}.datasets.search", "Find datasets by words, tolerating typos."),
         Entry(
             "show", f"{_CLI}.datasets.listing", "Show a dataset: columns, checks, SLA, published versions."
         ),
@@ -56,17 +56,21 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("down", f"{_CLI}.machine.commands", "Stop all services, including the embedded PostgreSQL."),
         Entry("clean", f"{_CLI}.machine.commands", "Stop all services and delete the state folder."),
         Entry("env", f"{_CLI}.machine.commands", "Print the environment variables for `dagster` and `dg`."),
-        Entry("serve", f"{_CLI}.service.serve", "Serve the HTTP service alone until Ctrl-C."),
+        Entry("serve", f"{_CLI}.service.serve", "Run only the HTTP service until Ctrl-C."),
         Entry("retention", f"{_CLI}.machine.retention", "List files of runs that died before publishing."),
     ),
     "Catalog": (
         Entry("retire", f"{_CLI}.catalog.retirement", "Retire a dataset: its SLA ends, and lists omit it."),
         Entry("restore", f"{_CLI}.catalog.retirement", "Restore a retired dataset, with its SLA."),
-        Entry("register", f"{_CLI}.catalog.registrations", "Request a new dataset."),
+        Entry(
+            "register",
+            f"{_CLI}.catalog.registrations",
+            "Register a dataset as a draft for a steward to review.",
+        ),
         Entry(
             "registrations",
             f"{_CLI}.catalog.registrations",
-            "List registrations that wait for a steward's review.",
+            "List registrations waiting for a steward's review.",
         ),
         Entry(
             "approve", f"{_CLI}.catalog.registrations", "Approve a registration: the dataset becomes active."
@@ -76,17 +80,22 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry(
             "catalog",
             f"{_CLI}.catalog.group",
-            "Manage dataset names, the archive and raw events.",
+            "Manage dataset names, the archive, raw events and upgrades.",
             is_group=True,
         ),
         Entry(
             "setup-lineage",
             f"{_CLI}.catalog.setup_lineage",
-            "Install the OpenLineage-aligned tables in another database.",
+            "Install the OL_* tables in another database.",
         ),
     ),
     "Autosys estate": (
-        Entry("legacy", f"{_CLI}.legacy.group", "Scan, review and ingest an Autosys estate.", is_group=True),
+        Entry(
+            "legacy",
+            f"{_CLI}.legacy.group",
+            "Report on, scan, review and ingest an Autosys estate.",
+            is_group=True,
+        ),
     ),
     "Alerts and SLAs": (
         Entry(

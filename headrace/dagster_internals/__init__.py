@@ -4,6 +4,7 @@ Dagster's version is pinned exactly because of them. Nothing else imports from `
 are in `storage`, since they import SQLAlchemy and Alembic, which loading declarations does not need.
 """
 
+from dagster._core.definitions.asset_selection import DagsterInvalidAssetSelectionError
 from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGraph
 from dagster._core.definitions.data_version import (
     CODE_VERSION_TAG,
@@ -43,6 +44,7 @@ __all__ = [
     "PARTITION_NAME_TAG",
     "ROOT_RUN_ID_TAG",
     "BaseAssetGraph",
+    "DagsterInvalidAssetSelectionError",
     "DynamicPartitionsStore",
     "FreshnessPolicy",
     "cron_string_iterator",

@@ -77,7 +77,7 @@ def engine_for(url: str, *, pool_size: int = 16) -> Engine:
         ) from error
     if parsed.drivername.split("+")[0] not in {"postgresql", "postgres"}:
         raise CatalogUnavailable(
-            f"HEADRACE_DATABASE_URL is of the kind {parsed.drivername!r}: the catalog needs postgresql://"
+            f"HEADRACE_DATABASE_URL has the scheme {parsed.drivername!r}: the catalog needs postgresql://"
         )
     parsed = parsed.set(drivername="postgresql+psycopg")
     missing = {
@@ -144,7 +144,7 @@ def _refuse_shared(engine: Engine, found: str, scripts: Pending | None) -> None:
     if scripts is not None:
         raise SchemaOutdated(
             f"the catalog at {_place(engine)} has the functions and views of Headrace {scripts.platform_version}, and "
-            f"this version ({version('headrace')}) has other ones. Other projects use the catalog: {others}. Run "
+            f"this version ({version('headrace')}) has different ones. Other projects use the catalog: {others}. Run "
             "`headrace catalog upgrade`; the other projects continue to work."
         )
     raise SchemaOutdated(

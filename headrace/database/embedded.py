@@ -94,7 +94,7 @@ def stop(home: Path) -> bool:
             return True
     raise CatalogUnavailable(
         f"the embedded PostgreSQL in {data} (process {pid}) does not stop. "
-        f"Look into {data / 'log'}, then end that process yourself."
+        f"See {data / 'log'}, then end that process yourself."
     )
 
 
@@ -178,7 +178,7 @@ def _launch(data: Path) -> None:
         return  # a long recovery
     except (subprocess.SubprocessError, OSError, RuntimeError, AssertionError) as error:
         raise CatalogUnavailable(
-            f"the embedded PostgreSQL in {data} does not start: {_last_words(data) or error}. Put that right, or set "
+            f"the embedded PostgreSQL in {data} does not start: {_last_words(data) or error}. Correct that, or set "
             "HEADRACE_HOME to another folder, or HEADRACE_DATABASE_URL to a PostgreSQL server."
         ) from error
 

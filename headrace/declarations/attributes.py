@@ -36,17 +36,17 @@ class Described(dg.Model):
 
     description: Annotated[str | None, Field(description="Content and audience.")] = None
     owner: Annotated[Owner | None, Field(description="E-mail address, or team:<name>.")] = None
-    owners: Annotated[list[Owner], Field(description="Several owners, or further ones.")] = Field(
+    owners: Annotated[list[Owner], Field(description="Several owners, or additional ones.")] = Field(
         default_factory=list
     )
-    tags: Annotated[Tags, Field(description="Labels to filter by.")] = Field(default_factory=dict)
+    tags: Annotated[Tags, Field(description="Labels, as key and value.")] = Field(default_factory=dict)
     classification: Annotated[
         TagText | None,
-        Field(description="How confidential it is, in your words; kept as the tag `classification`."),
+        Field(description="Its confidentiality, in your words; stored as the tag `classification`."),
     ] = None
-    metadata: Annotated[
-        dict[str, Any], Field(description="Anything else worth keeping, as key and value.")
-    ] = Field(default_factory=dict)
+    metadata: Annotated[dict[str, Any], Field(description="Other metadata, as key and value.")] = Field(
+        default_factory=dict
+    )
 
     @property
     def all_owners(self) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ class Keyed(Described):
     ] = None
     table_schema: Annotated[
         Schema | None,
-        Field(alias="schema", description="The columns. Default: whatever the transform returns."),
+        Field(alias="schema", description="The columns. Default: those that the transform returns."),
     ] = None
     sla: Annotated[
         Sla | None,
@@ -94,14 +94,14 @@ class Keyed(Described):
 class Product(Keyed):
     """One output dataset of a process."""
 
-    output: Annotated[Output, Field(description="How its files are written.")] = Output()
+    output: Annotated[Output, Field(description="The format, options and location of its files.")] = Output()
     checks: Annotated[list[DatasetCheck], Field(description="Checks on rows and on the dataset.")] = Field(
         default_factory=list
     )
     allow_breaking_schema_change: Annotated[
         bool,
         Field(
-            description="Publish even if columns are gone or have another type than the published version."
+            description="Publish even if columns were removed or changed type since the published version."
         ),
     ] = False
     lineage: Annotated[
@@ -124,17 +124,15 @@ class Running(dg.Model):
 
     inputs: Annotated[
         list[InputItem] | None,
-        Field(description="What it reads. Default: what the SQL, or the function's parameters, name."),
+        Field(description="Its inputs. Default: the names in the SQL, or the function's parameters."),
     ] = None
     python: Annotated[
         str | None, Field(description="`file.py:function`; its parameters name its inputs.")
     ] = None
-    steps: Annotated[list[Step], Field(description="Sub-steps, in order, whose frames are not stored.")] = (
-        Field(default_factory=list)
-    )
-    partitions: Annotated[Partitions | None, Field(description="How it is divided. Default: it is not.")] = (
-        None
-    )
+    steps: Annotated[
+        list[Step], Field(description="Intermediate steps, in order, whose results are not stored.")
+    ] = Field(default_factory=list)
+    partitions: Annotated[Partitions | None, Field(description="Its partitions. Default: none.")] = None
     engine: Annotated[
         str, Field(description="The Spark engine that computes it: the name of a resource of the project.")
     ] = DEFAULT_ENGINE
@@ -142,22 +140,27 @@ class Running(dg.Model):
         default_factory=dict
     )
     retry: Annotated[Retry | None, Field(description="Retries of a failed run. Default: none.")] = None
-    trigger: Annotated[TriggerItem | None, Field(description="What starts it. Default: a person.")] = None
+    trigger: Annotated[
+        TriggerItem | None, Field(description="What starts it. Default: nothing (start it manually).")
+    ] = None
 
 
 class Computed(Running):
     """How a dataset is computed."""
 
-    sql: Annotated[str | None, Field(description="A SELECT, or the name of a .sql file beside.")] = None
+    sql: Annotated[
+        str | None, Field(description="A SELECT, or the name of a .sql file in the same folder.")
+    ] = None
 
 
 class ProcessOutput(Product):
     """One output dataset of a process."""
 
     sql: Annotated[
-        str | None, Field(description="A SELECT over steps and inputs, or the name of a .sql file beside.")
+        str | None,
+        Field(description="A SELECT over steps and inputs, or the name of a .sql file in the same folder."),
     ] = None
-    step: Annotated[Name | None, Field(description="The step whose frame it is.")] = None
+    step: Annotated[Name | None, Field(description="The step that computes it.")] = None
 
 
 class External(Keyed):
@@ -195,6 +198,4 @@ class External(Keyed):
             description="The jobs that write it (`LOAD_FLIGHTS`), or other processes by key (`DB2_SP/SALES.LOAD`)."
         ),
     ] = Field(default_factory=list)
-    partitions: Annotated[Partitions | None, Field(description="How it is divided. Default: it is not.")] = (
-        None
-    )
+    partitions: Annotated[Partitions | None, Field(description="Its partitions. Default: none.")] = None

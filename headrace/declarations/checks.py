@@ -32,7 +32,7 @@ class CheckFields(dg.Model):
         Literal["error", "warning"],
         Field(description="`error` stops the publish; `warn` is recorded and shown."),
     ] = "error"
-    description: Annotated[str | None, Field(description="Why the rule holds.")] = None
+    description: Annotated[str | None, Field(description="The reason for the rule.")] = None
 
     @model_validator(mode="after")
     def _one_rule(self) -> CheckFields:
@@ -60,7 +60,7 @@ def _in_order(lower_name: str, lower: object, upper_name: str, upper: object) ->
     """Raise ValueError for two comparable bounds with nothing between them."""
     for kind in (int | float, str):
         if isinstance(lower, kind) and isinstance(upper, kind) and lower > upper:  # type: ignore[operator]
-            raise ValueError(f"nothing is between {lower_name} {lower} and {upper_name} {upper}")
+            raise ValueError(f"no value is between {lower_name} {lower} and {upper_name} {upper}")
 
 
 class Range(dg.Model):
@@ -70,8 +70,8 @@ class Range(dg.Model):
 
     min_value: Annotated[Scalar, Field(description="Lower bound.")]
     max_value: Annotated[Scalar, Field(description="Upper bound.")]
-    include_min: Annotated[bool, Field(description="Whether the lower bound itself is allowed.")] = True
-    include_max: Annotated[bool, Field(description="Whether the upper bound itself is allowed.")] = True
+    include_min: Annotated[bool, Field(description="Whether the lower bound is allowed.")] = True
+    include_max: Annotated[bool, Field(description="Whether the upper bound is allowed.")] = True
 
     @model_validator(mode="after")
     def _something_between(self) -> Range:
@@ -86,7 +86,7 @@ class Length(dg.Model):
 
     min_value: Annotated[int | None, Field(description="Shortest allowed.")] = None
     max_value: Annotated[int | None, Field(description="Longest allowed.")] = None
-    exact_value: Annotated[int | None, Field(description="The only length allowed.")] = None
+    exact_value: Annotated[int | None, Field(description="The only allowed length.")] = None
 
     @model_validator(mode="after")
     def _some_length(self) -> Length:
@@ -120,24 +120,26 @@ class ColumnCheck(CheckFields):
         bool, Field(description="Quarantine the failing rows instead of blocking the version.")
     ] = False
     not_null: Annotated[Literal[True] | None, Field(description="No value is null.")] = None
-    unique: Annotated[Literal[True] | None, Field(description="No value comes twice.")] = None
-    equal_to: Annotated[Scalar | None, Field(description="The only value.")] = None
-    not_equal_to: Annotated[Scalar | None, Field(description="A value that does not occur.")] = None
+    unique: Annotated[Literal[True] | None, Field(description="Values are unique.")] = None
+    equal_to: Annotated[Scalar | None, Field(description="The only allowed value.")] = None
+    not_equal_to: Annotated[Scalar | None, Field(description="A value that is not allowed.")] = None
     greater_than: Annotated[Scalar | None, Field(description="Lower bound, excluded.")] = None
     greater_than_or_equal_to: Annotated[Scalar | None, Field(description="Lower bound, included.")] = None
     less_than: Annotated[Scalar | None, Field(description="Upper bound, excluded.")] = None
     less_than_or_equal_to: Annotated[Scalar | None, Field(description="Upper bound, included.")] = None
     in_range: Annotated[Range | None, Field(description="Both bounds.")] = None
-    isin: Annotated[list[Scalar] | None, Field(min_length=1, description="The values allowed.")] = None
-    notin: Annotated[list[Scalar] | None, Field(min_length=1, description="Values that do not occur.")] = None
-    str_matches: Annotated[
-        str | None, Field(description="Regular expression (Java's) that matches from the beginning.")
-    ] = None
-    str_contains: Annotated[str | None, Field(description="Regular expression (Java's) found somewhere.")] = (
+    isin: Annotated[list[Scalar] | None, Field(min_length=1, description="The allowed values.")] = None
+    notin: Annotated[list[Scalar] | None, Field(min_length=1, description="Values that are not allowed.")] = (
         None
     )
-    str_startswith: Annotated[str | None, Field(description="How the text begins.")] = None
-    str_endswith: Annotated[str | None, Field(description="How the text ends.")] = None
+    str_matches: Annotated[
+        str | None, Field(description="Regular expression (Java's) that matches at the beginning.")
+    ] = None
+    str_contains: Annotated[
+        str | None, Field(description="Regular expression (Java's) found anywhere in the text.")
+    ] = None
+    str_startswith: Annotated[str | None, Field(description="The beginning of the text.")] = None
+    str_endswith: Annotated[str | None, Field(description="The end of the text.")] = None
     str_length: Annotated[Length | None, Field(description="Length of the text.")] = None
     custom: Annotated[Custom | None, Field(description="A check of an installed package.")] = None
 
@@ -171,9 +173,9 @@ class DatasetCheck(CheckFields):
         bool, Field(description="Quarantine the failing rows instead of blocking the version.")
     ] = False
     unique: Annotated[
-        list[str] | None, Field(min_length=1, description="Columns whose values together come only once.")
+        list[str] | None, Field(min_length=1, description="Columns that together identify a row.")
     ] = None
-    row_count: Annotated[RowCount | None, Field(description="How many rows there are.")] = None
+    row_count: Annotated[RowCount | None, Field(description="The number of rows.")] = None
     sql: Annotated[str | None, Field(description="SQL expression that is true, or null, for a good row.")] = (
         None
     )

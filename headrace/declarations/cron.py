@@ -30,12 +30,12 @@ def valid_cron(text: str) -> str:
     expression = MACROS.get(text.strip().lower(), text)
     if len(expression.split()) != 5:
         raise ValueError(
-            f"{text!r} is not a cron expression; write minute hour day month weekday, as in `0 9 * * 1-5`"
+            f"{text!r} is not a valid cron expression; write minute hour day month weekday, as in `0 9 * * 1-5`"
         )
     try:
         CronSim(expression, _START)
     except CronSimError as error:
-        raise ValueError(f"{text!r} is not a cron expression: {_advice(expression, error)}") from error
+        raise ValueError(f"{text!r} is not a valid cron expression: {_advice(expression, error)}") from error
     if not is_valid_cron_schedule(expression):
         raise ValueError(f"{text!r} is a cron expression that Dagster cannot read; {_WRITE_DAYS}")
     minute, hour, *days = expression.split()
@@ -56,7 +56,7 @@ def _advice(expression: str, error: CronSimError) -> str:
     wrong = str(error).lower()
     if "L" in expression.upper().split()[4] or "W" in expression.upper().split()[2]:
         return f"{wrong}; {_WRITE_DAYS}"
-    return f"{wrong}; a range ends after it begins, so write `22,23,0-2` for 22-2, and `sat,sun` for sat-sun"
+    return f"{wrong}; a range must end after it begins: write `22,23,0-2` for 22-2, and `sat,sun` for sat-sun"
 
 
 _WRITE_DAYS = "write days of the month (`L` is its last one) or weekdays (`fri#2` is the second Friday)"
@@ -105,7 +105,7 @@ def valid_timezone(text: str) -> str:
         ZoneInfo(text)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise ValueError(
-            f"{text!r} is not a time zone; write an IANA name, as in America/New_York"
+            f"{text!r} is not a known time zone; write an IANA name, such as America/New_York"
         ) from error
     return text
 

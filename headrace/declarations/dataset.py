@@ -17,7 +17,7 @@ from headrace.declarations.scaffold import DatasetScaffolder
 from headrace.execution.plan import ExternalPlan, Plan, ProcessPlan
 
 _TEMPLATE = Annotated[
-    str, Field(pattern=r"\{\{.*\}\}", description="A template, filled in when it is loaded.")
+    str, Field(pattern=r"\{\{.*\}\}", description="A template, rendered when it is loaded.")
 ]
 
 
@@ -78,7 +78,7 @@ class Process(Declared, Described, Running):
     """Several datasets computed by Spark in one run."""
 
     outputs: Annotated[list[ProcessOutput], Field(min_length=1, description="The datasets that it writes.")]
-    sla: Annotated[RunLimits | None, Field(description="How long its runs may take.")] = None
+    sla: Annotated[RunLimits | None, Field(description="SLA of its runs.")] = None
 
     def plan(self, origin: Origin) -> ProcessPlan:
         """Build the plan of the process. Raises DeclarationError."""

@@ -120,7 +120,7 @@ def _names_once(checks: Sequence[Check], origin: Origin) -> None:
         if times > 1:
             raise origin.error(
                 ("checks",),
-                f"two checks are called {name!r}",
+                f"two checks are named {name!r}",
                 "Give one of them a different `name`.",
             )
 

@@ -24,7 +24,7 @@ NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
 def _valid_owner(owner: str) -> str:
     if not is_valid_owner(owner):
-        raise ValueError(f"{owner!r} is not an owner; write an e-mail address or team:<name>")
+        raise ValueError(f"{owner!r} is not a valid owner; write an e-mail address or team:<name>")
     return owner
 
 
@@ -68,7 +68,7 @@ class Window(Part):
     """The input's same partition and those before it."""
 
     window: Annotated[
-        int, Field(ge=1, description="How many partitions, the same one included: 7 is the last week.")
+        int, Field(ge=1, description="Number of partitions, including the same one: 7 is the last week.")
     ]
 
 
@@ -84,7 +84,7 @@ class Input(Part):
     dataset: Annotated[
         str,
         Field(
-            pattern=rf"^({NAME}/)?{NAME}$", description="Key of the dataset; its own domain may be left out."
+            pattern=rf"^({NAME}/)?{NAME}$", description="Key of the dataset; its own domain can be omitted."
         ),
     ]
     alias: Annotated[
@@ -111,7 +111,7 @@ class Input(Part):
     @model_validator(mode="after")
     def _one_choice_of_version(self) -> Input:
         if self.version and self.as_of:
-            raise ValueError("give `version` or `as_of`, not both")
+            raise ValueError("`version` and `as_of` cannot be combined")
         return self
 
 
@@ -125,8 +125,10 @@ InputItem = Annotated[Input, BeforeValidator(_input_from_key, json_schema_input_
 class Step(Part):
     """A named sub-step whose frame is passed on and not stored."""
 
-    name: Annotated[Name, Field(description="What later steps and the outputs call its frame.")]
-    sql: Annotated[str | None, Field(description="A SELECT, or the name of a .sql file beside.")] = None
+    name: Annotated[Name, Field(description="Its name in later steps and outputs.")]
+    sql: Annotated[
+        str | None, Field(description="A SELECT, or the name of a .sql file in the same folder.")
+    ] = None
     python: Annotated[
         str | None, Field(description="`file.py:function`, its parameters naming what it reads.")
     ] = None
@@ -193,7 +195,7 @@ class Time(Part):
         None
     )
     timezone: Annotated[Timezone, Field(description="Time zone of the boundaries.")] = "UTC"
-    end_offset: Annotated[int, Field(description="How many partitions past the current moment exist.")] = 0
+    end_offset: Annotated[int, Field(description="Number of partitions after the current time.")] = 0
     column: Annotated[
         str | None,
         Field(
@@ -275,9 +277,11 @@ class Schema(Part):
 class PartitionOf(Part):
     """The partition of a deadline, by its day. `yesterday` and `today` are short for 1 and 0 days before."""
 
-    days_before: Annotated[int, Field(ge=0, description="Days before that of the deadline.")] = 1
+    days_before: Annotated[int, Field(ge=0, description="Number of days before the day of the deadline.")] = 1
     business: Annotated[bool, Field(description="Count only days on which the calendar is open.")] = False
-    format: Annotated[str, Field(description="How the key is written.", examples=["%Y-%m-%d"])] = "%Y-%m-%d"
+    format: Annotated[str, Field(description="The format of the partition key.", examples=["%Y-%m-%d"])] = (
+        "%Y-%m-%d"
+    )
 
 
 def _partition_of(value: object) -> object:
@@ -291,9 +295,9 @@ class RunLimits(Part):
     """Maximum and minimum run time."""
 
     max_run: Annotated[Duration | None, Field(description="Maximum run time.")] = None
-    min_run: Annotated[Duration | None, Field(description="A run that is shorter did not do its work.")] = (
-        None
-    )
+    min_run: Annotated[
+        Duration | None, Field(description="Minimum run time; a shorter run counts as a problem.")
+    ] = None
 
     @model_validator(mode="after")
     def _longer(self) -> Self:
@@ -310,8 +314,8 @@ class Sla(RunLimits):
     calendar: Annotated[
         CalendarName | None,
         Field(
-            description="Only days on which it is open have a deadline: an exchange (XLON), a country or a part of one "
-            "(GB, US-NY), or a calendar of a scanned estate."
+            description="Only days on which this calendar is open have a deadline: an exchange (XLON), a country or "
+            "subdivision (GB, US-NY), or a calendar of a scanned estate."
         ),
     ] = None
     partition: Annotated[
@@ -320,17 +324,22 @@ class Sla(RunLimits):
             _partition_of,
             json_schema_input_type=Literal["today", "yesterday", "previous_business_day"] | PartitionOf,
         ),
-        Field(description="The partition that has to be there. Default: any version will do."),
+        Field(description="The partition that must be published. Default: any."),
     ] = None
     within: Annotated[
         Duration | None,
-        Field(description="How long before the deadline counts as in time. Default: since the last one."),
+        Field(
+            description="How long before the deadline a version counts for it. Default: half of the time between "
+            "two deadlines."
+        ),
     ] = None
     warn_before: Annotated[Duration | None, Field(description="Warn this long before the deadline.")] = None
-    max_age: Annotated[Duration | None, Field(description="Oldest that the published version may be.")] = None
-    warn_after: Annotated[Duration | None, Field(description="Warn at this age.")] = None
-    min_rows: Annotated[int | None, Field(ge=1, description="Fewest rows of a version.")] = None
-    min_bytes: Annotated[int | None, Field(ge=1, description="Fewest bytes of a version.")] = None
+    max_age: Annotated[Duration | None, Field(description="Maximum age of the published version.")] = None
+    warn_after: Annotated[
+        Duration | None, Field(description="Warn when the published version reaches this age.")
+    ] = None
+    min_rows: Annotated[int | None, Field(ge=1, description="Minimum number of rows of a version.")] = None
+    min_bytes: Annotated[int | None, Field(ge=1, description="Minimum size of a version in bytes.")] = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -351,8 +360,8 @@ class Sla(RunLimits):
 class Retry(Part):
     """Retries of a failed run."""
 
-    max_retries: Annotated[int, Field(ge=1, description="Tries after the first.")] = 1
-    delay_seconds: Annotated[float, Field(ge=0, description="Pause before a retry.")] = 0
-    backoff: Annotated[Literal["linear", "exponential"] | None, Field(description="How the pause grows.")] = (
+    max_retries: Annotated[int, Field(ge=1, description="Maximum number of retries.")] = 1
+    delay_seconds: Annotated[float, Field(ge=0, description="Delay before a retry.")] = 0
+    backoff: Annotated[Literal["linear", "exponential"] | None, Field(description="How the delay grows.")] = (
         None
     )

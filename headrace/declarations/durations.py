@@ -17,12 +17,12 @@ def parse_duration(text: object) -> timedelta:
     if isinstance(text, timedelta):
         return text
     if not isinstance(text, str) or not _DURATION.fullmatch(text):
-        raise ValueError(f"{text!r} is not a length of time; write it as 90m, 26h or 1d12h")
+        raise ValueError(f"{text!r} is not a valid duration; write it as 90m, 26h or 1d12h")
     length = timedelta()
     for number, unit in re.findall(r"(\d+)([dhms])", text):
         length += timedelta(**{_UNITS[unit]: int(number)})
     if length < timedelta(minutes=1):
-        raise ValueError(f"{text!r} is shorter than a minute")
+        raise ValueError(f"{text!r} is shorter than one minute")
     return length
 
 

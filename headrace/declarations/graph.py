@@ -82,7 +82,7 @@ def _unique(
                 one.origin.error(
                     ("key",),
                     f"{twice} is already declared, {first[twice]}",
-                    "The first is kept; rename or remove this.",
+                    "The first one is kept; rename or remove this one.",
                 )
             )
             continue
@@ -96,7 +96,7 @@ def _with_free_former_keys(
 ) -> list[LocatedPlan]:
     """Leave out plans whose `renamed_from` is the key of a declared dataset, or of two datasets."""
     taken = {
-        key: f"is declared at {one.origin.declared_at}, so that it has not been renamed"
+        key: f"is declared at {one.origin.declared_at}, so it has not been renamed"
         for one in placed
         for key in one.outputs
     }
@@ -163,7 +163,7 @@ def _without_cycles(placed: Sequence[LocatedPlan], problems: list[DeclarationErr
             read = next(item for item in one.inputs if producer.get(item.dataset) == path[1])
             problems.append(
                 input_error(
-                    read, one.origin, f"{one.outputs[0]} depends on itself: {names}", "Break the circle."
+                    read, one.origin, f"{one.outputs[0]} depends on itself: {names}", "Break the cycle."
                 )
             )
     return [one for index, one in enumerate(placed) if index not in on_cycle]
@@ -231,7 +231,7 @@ def _misfits(
             yield one.origin.error(
                 ("inputs", index, "partitions"),
                 f"{item.dataset} has no partitions",
-                "Leave `partitions` of this input out.",
+                "Omit `partitions` of this input.",
             )
             continue
         try:
@@ -242,6 +242,6 @@ def _misfits(
             yield input_error(
                 item,
                 one.origin,
-                f"the partitions of {one.outputs[0]} and {item.dataset} do not go together: {error}",
+                f"the partitions of {one.outputs[0]} and {item.dataset} do not match: {error}",
                 "Choose with `partitions` of the input: all, last, or the same kind on both sides.",
             )

@@ -17,14 +17,10 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 def _known_placeholders(text: str) -> str:
     unknown = [name for name in _PLACEHOLDER.findall(text) if name not in PLACEHOLDERS]
     if unknown or "{" in _PLACEHOLDER.sub("", text) or "}" in _PLACEHOLDER.sub("", text):
-        what = (
-            f"{{{unknown[0]}}} is not a known placeholder"
-            if unknown
-            else "there is a brace without its other"
-        )
+        what = f"{{{unknown[0]}}} is not a known placeholder" if unknown else "there is an unmatched brace"
         raise ValueError(f"{what}; there are {', '.join(f'{{{name}}}' for name in PLACEHOLDERS)}")
     if any(not character.isprintable() for character in text):
-        raise ValueError("there is a character in it that cannot be printed")
+        raise ValueError("it contains an unprintable character")
     return text
 
 
@@ -50,7 +46,7 @@ class SendEvent(Part):
         ],
         Field(description="The event (-E)."),
     ]
-    job: Annotated[JobName | None, Field(description="The job that it is about (-J).")] = None
+    job: Annotated[JobName | None, Field(description="The job of the event (-J).")] = None
     status: Annotated[
         Literal["SUCCESS", "FAILURE", "TERMINATED", "INACTIVE"] | None,
         Field(description="The status of CHANGE_STATUS (-s)."),
@@ -61,7 +57,7 @@ class SendEvent(Part):
     value: Annotated[
         Template | None,
         Field(
-            description="Its value, in which {dataset}, {partition}, {version} and the like are filled in."
+            description="Its value; placeholders such as {dataset}, {partition} and {version} are replaced."
         ),
     ] = None
     instance: Annotated[JobName | None, Field(description="The scheduler (-S). Default: AUTOSERV's.")] = None

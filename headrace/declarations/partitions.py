@@ -65,7 +65,7 @@ def definition(partitions: Time | Static | Multi) -> Definition:
     """Build Dagster's definition of `partitions`. Raises PartitionProblem."""
     if isinstance(partitions, Static):
         if len(set(partitions.keys)) < len(partitions.keys):
-            raise PartitionProblem("keys", "a partition key comes twice")
+            raise PartitionProblem("keys", "a partition key occurs twice")
         _refuse_ambiguous(partitions.keys)
         try:
             return dg.StaticPartitionsDefinition(partitions.keys)
@@ -77,7 +77,7 @@ def definition(partitions: Time | Static | Multi) -> Definition:
             if dimension.ranges:
                 raise PartitionProblem(
                     f"dimensions.{name}.ranges",
-                    "it applies to both dimensions; write it next to `dimensions`",
+                    "it applies to both dimensions: move it next to `dimensions`",
                 )
             try:
                 found[name] = definition(dimension)

@@ -60,7 +60,7 @@ def dataset_plan(
     pieces = [*_steps(computed, origin), *([last] if last else [])]
     if not pieces:
         raise origin.error(
-            (), "the code is missing", "Give `sql` (a SELECT or a .sql file) or `python` (file.py:function)."
+            (), "no code", "Set `sql` (a SELECT or a .sql file) or `python` (file.py:function)."
         )
     outputs = {dataset.key: pieces[-1].step}
     return _process_plan([(dataset, origin)], computed, origin, pieces, outputs, dataset, dataset.sla)
@@ -85,20 +85,18 @@ def process_plan(
         if output.key in frames:
             raise part.error(("key",), f"{output.key} is an output twice", "Remove one of the two.")
         if output.sql is not None and output.step is not None:
-            raise part.error(("step",), "there are both `sql` and `step`", "Keep one.")
+            raise part.error(("step",), "`sql` and `step` cannot be combined", "Keep one.")
         if output.step is not None and output.step not in steps:
             raise part.error(("step",), f"no step {output.step!r}", "Name one of `steps`.")
         if output.sql is not None:
             pieces.append(sql_piece(part, output.name, ("sql",), output.sql))
         elif output.step is None and running.python is None:
-            raise part.error(
-                (), "the code is missing", "Give the output `sql` or `step`, or the process `python`."
-            )
+            raise part.error((), "no code", "Set `sql` or `step` of the output, or `python` of the process.")
         frames[output.key] = output.name if output.sql is not None else output.step
     if running.python is not None:
         if None not in frames.values():
             raise origin.error(
-                ("python",), "no output comes from the function", "Leave out `sql` and `step` of an output."
+                ("python",), "no output comes from the function", "Omit `sql` and `step` of an output."
             )
         pieces.append(python_piece(origin, "outputs", ("python",), running.python, several=True))
     products = [(output, origin.part("outputs", index)) for index, output in enumerate(outputs)]
@@ -212,7 +210,7 @@ def _code_version(pieces: Sequence[Piece], inputs: Sequence[InputPlan], outputs:
 def _final_piece(computed: Computed, origin: Origin, name: str) -> Piece | None:
     if computed.sql is not None and computed.python is not None:
         raise origin.error(
-            ("python",), "there are both `sql` and `python`", "Keep one; the other can be one of `steps`."
+            ("python",), "`sql` and `python` cannot be combined", "Keep one; the other can be one of `steps`."
         )
     if computed.sql is not None:
         return sql_piece(origin, name, ("sql",), computed.sql)
@@ -226,7 +224,7 @@ def _steps(running: Running, origin: Origin) -> list[Piece]:
     for index, step in enumerate(running.steps):
         if names[step.name] > 1:
             raise origin.error(
-                ("steps", index, "name"), f"two steps are called {step.name!r}", "Rename one of them."
+                ("steps", index, "name"), f"two steps are named {step.name!r}", "Rename one of them."
             )
     return [step_piece(origin, index, step) for index, step in enumerate(running.steps)]
 

@@ -27,9 +27,9 @@ class StatedLineage(Part):
         ),
     ]
     masking: Annotated[
-        bool, Field(description="What comes out does not show the values: a hash, a mask, a count.")
+        bool, Field(description="The result does not reveal the values: a hash, a mask, a count.")
     ] = False
-    expression: Annotated[str, Field(description="The derivation in a few words.")] = ""
+    expression: Annotated[str, Field(description="A short description of the derivation.")] = ""
 
 
 def _stated(value: object) -> object:
@@ -74,7 +74,7 @@ def stated_lineage(
             name, _, of = source.partition(".")
             if name not in keys:
                 raise place.error(
-                    at, f"{name!r} is not an input", f"There are: {', '.join(sorted(keys)) or 'none'}."
+                    at, f"{name!r} is not an input", f"Inputs: {', '.join(sorted(keys)) or 'none'}."
                 )
             sources.append(
                 ColumnSource(

@@ -160,7 +160,9 @@ def check_parameters(pieces: Iterable[Piece], partitions: PartitionPlan | None) 
             if name not in allowed:
                 known = ", ".join(f":{parameter}" for parameter in sorted(allowed))
                 hint = (
-                    f"A run has {known}." if allowed else "Parameters come from `partitions`; there are none."
+                    f"A run has {known}."
+                    if allowed
+                    else "Parameters come from `partitions`, which this dataset does not have."
                 )
                 several = allowed and name == "partition_key"
                 why = "does not go with `ranges: true`" if several else "is not known"
@@ -191,7 +193,7 @@ class _Inputs:
             if alias in self.by_alias:
                 raise self.origin.error(
                     ("inputs", index),
-                    f"two inputs are called {alias!r}",
+                    f"two inputs are named {alias!r}",
                     "Give one of them another name with `as`.",
                 )
             self.by_alias[alias] = InputPlan(
@@ -218,8 +220,8 @@ class _Inputs:
                 use.line,
                 field,
                 f"{use.name.replace('/', '.')!r} is used and not among the inputs",
-                f"Add {key} to `inputs` ({self.origin.file.name}:{self.origin.line_of(('inputs',))}), or leave"
-                " `inputs` out to have them read from the code.",
+                f"Add {key} to `inputs` ({self.origin.file.name}:{self.origin.line_of(('inputs',))}), or omit"
+                " `inputs` to read them from the code.",
             )
         if alias is None:
             if key.count("/") != 1:
@@ -228,7 +230,7 @@ class _Inputs:
                     use.line,
                     field,
                     f"{use.name.replace('/', '.')!r} is not a dataset",
-                    "A dataset is called domain.name, or name alone within its own domain.",
+                    "Write domain.name, or only name within its own domain.",
                 )
             alias = key.split("/")[1] if key.split("/")[1] not in self.by_alias else key.replace("/", "_")
             self.by_alias[alias] = InputPlan(dataset=key, alias=alias, place=(use.file, use.line, field))
@@ -244,12 +246,12 @@ class _Inputs:
         return self.by_alias[alias].dataset
 
     def plans(self) -> tuple[InputPlan, ...]:
-        """Return the inputs. Raises DeclarationError for one that is declared and not used."""
+        """Return the inputs. Raises DeclarationError for one that is declared but not used."""
         for index, plan in enumerate(self.by_alias.values()):
             if plan.alias not in self.used:
                 raise self.origin.error(
                     ("inputs", index),
-                    f"{plan.alias!r} is declared and not used",
+                    f"{plan.alias!r} is declared but not used",
                     "Remove it, or use it in the code.",
                 )
         return tuple(self.by_alias.values())

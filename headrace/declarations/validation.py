@@ -56,20 +56,20 @@ def _declaration_error(
             known = sorted(_fields_at(model, field[:-1]))
             close = difflib.get_close_matches(str(field[-1]), known, 1)
             message = f"unknown field {str(field[-1])!r}"
-            hint = f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(known)}."
+            hint = f"Did you mean {close[0]!r}?" if close else f"Known fields: {', '.join(known)}."
         case "missing":
-            message, hint = "this field is missing", "Add it; it has no default."
+            message, hint = "required field is missing", "Add it; it has no default."
         case "value_error":
             message = str(first["ctx"]["error"])
         case "union_tag_invalid" | "union_tag_not_found":
             message, hint = (
-                f"{first['ctx'].get('tag', 'nothing')!r} is not a type",
-                f"It is one of {first['ctx']['expected_tags']}."
+                f"{first['ctx'].get('tag', 'nothing')!r} is not a valid type",
+                f"Use one of {first['ctx']['expected_tags']}."
                 if "expected_tags" in first["ctx"]
                 else "Add `type`.",
             )
         case "string_pattern_mismatch":
-            message = f"{first['input']!r} is not written as it has to be"
+            message = f"{first['input']!r} has the wrong form"
             hint = _pattern_hint(str(first["ctx"]["pattern"]))
         case _:
             texts = dict.fromkeys(str(complaint["msg"]) for complaint in complaints)
@@ -79,13 +79,13 @@ def _declaration_error(
 
 def _pattern_hint(pattern: str) -> str:
     if ":/" in pattern:
-        return "Write it as a URI, such as file:///data/warehouse or s3a://bucket/warehouse."
+        return "Write a URI, such as file:///data/warehouse or s3a://bucket/warehouse."
     if pattern.count("/") == 1 and "A-Za-z_" in pattern:
-        return "Write it as domain/name, of letters, digits and underscores."
+        return "Write domain/name, with letters, digits and underscores only."
     return (
-        "Letters, digits and underscores, beginning with a letter."
+        "Use letters, digits and underscores, beginning with a letter."
         if "A-Za-z_" in pattern
-        else f"It matches {pattern}."
+        else f"It must match {pattern}."
     )
 
 

@@ -98,7 +98,7 @@ def _unknown(cursor: Cursor[Any], name: str, instance: str) -> UnknownProcess:
     elif near:
         hint = f"did you mean {' or '.join(near)}?"
     else:
-        hint = "`headrace legacy unscanned` lists those that were"
+        hint = "`headrace legacy unscanned` lists unscanned jobs"
     return UnknownProcess(f"unknown process {name}{_in(instance)}; {hint}")
 
 
@@ -113,7 +113,7 @@ def _require_box(cursor: Cursor[Any], row: dict[str, Any], box: str, instance: s
     what = f"{box} is not a box but a {types[box]} job" if box in types else f"no box {box}{_in(instance)}"
     near = get_close_matches(box, [name for name, type_ in types.items() if type_ == "BOX"], 3)
     hint = (
-        f"did you mean {' or '.join(near)}?" if near else "`headrace legacy processes` lists the known ones"
+        f"did you mean {' or '.join(near)}?" if near else "`headrace legacy processes` lists known processes"
     )
     raise UnknownProcess(f"{what}; {hint}")
 

@@ -226,11 +226,9 @@ def _unknown(decision: Decision, known: Mapping[tuple[str, str], CandidateRow]) 
     elsewhere = sorted({instance for instance, pattern in known if pattern == decision.pattern})
     if elsewhere:
         if elsewhere == [""]:
-            return UnknownCandidate(
-                f"{decision.pattern} was found without an instance; leave `--instance` out"
-            )
+            return UnknownCandidate(f"{decision.pattern} was found without an instance; omit `--instance`")
         names = " or ".join(f"`--instance {name}`" if name else "no `--instance`" for name in elsewhere)
         return UnknownCandidate(f"{decision.pattern} was found in another instance; use {names}")
     near = get_close_matches(decision.pattern, [pattern for _, pattern in known], 3)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`headrace legacy review` lists those that were"
+    hint = f"did you mean {' or '.join(near)}?" if near else "`headrace legacy review` lists the candidates"
     return UnknownCandidate(f"no scan has found {decision.pattern}; {hint}")

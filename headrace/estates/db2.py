@@ -92,4 +92,4 @@ def _rows(text: str, file: str, findings: list[Finding]) -> Iterator[tuple[int, 
 
 
 def _lost(file: str, line: int, column: str | None, message: str, subject: str | None) -> Finding:
-    return Finding("db2/row", Severity.ERROR, message, file, line, subject, column, "the row is lost")
+    return Finding("db2/row", Severity.ERROR, message, file, line, subject, column, "the row is skipped")

@@ -15,7 +15,7 @@ Model = TypeVar("Model", bound=BaseModel)
 _ENTRY = re.compile(r"^- ", re.MULTILINE)
 _MARK = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
 _NO_ENTRY = re.compile(r"^(?!---|\.\.\.|%)[ \t]*[^\s#].*$", re.MULTILINE)
-_HINT = "the entry is lost, the others are kept"
+_HINT = "the entry is skipped, the others are kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +69,10 @@ def _entry(
         node, value = yaml.compose(text, Loader=yaml.SafeLoader), yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
         at = line + (error.problem_mark.line if error.problem_mark else 0)
-        findings.append(lost("yaml", f"this is not YAML: {error.problem}", file, at))
+        findings.append(lost("yaml", f"invalid YAML: {error.problem}", file, at))
         return None
     except (yaml.YAMLError, ValueError) as error:
-        findings.append(lost("yaml", f"this is not YAML: {error}", file, line))
+        findings.append(lost("yaml", f"invalid YAML: {error}", file, line))
         return None
     if not isinstance(node, yaml.SequenceNode) or len(value) != 1 or not isinstance(value[0], Mapping):
         findings.append(

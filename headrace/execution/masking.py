@@ -39,7 +39,7 @@ def _without_values(error: Exception, hidden: Collection[str]) -> Exception:
     kind = type(type(error).__name__, (Exception,), {"failure_kind": failure_kind(error)})
     words = [*([f"[{condition}]"] if (condition := _condition(error)) else []), *_raised_in_python(error)]
     masked: Exception = kind(
-        f"{' '.join(words) + '. ' if words else ''}The rest of the message is hidden, since it may hold values of "
+        f"{' '.join(words) + '. ' if words else ''}The rest of the message is hidden because it may contain values of "
         f"{', '.join(sorted(hidden))}."
     )
     for note in getattr(error, "__notes__", ()):

@@ -65,7 +65,7 @@ def _read(path: Path, modified_ns: int, size: int) -> PythonFile:
     try:
         tree = ast.parse(source, str(path))
     except SyntaxError as error:
-        raise TransformError(path, error.lineno or 1, f"this is not Python: {error.msg}") from error
+        raise TransformError(path, error.lineno or 1, f"invalid Python: {error.msg}") from error
     functions: dict[str, Function] = {}
     names: set[str] = set()
     imports: list[Import] = []

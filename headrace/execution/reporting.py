@@ -217,7 +217,7 @@ def _preview(
             )
     except ResourceError as error:
         context.log.warning(
-            "%s is published, but its preview could not be created: %s `headrace read %s` tries again.",
+            "%s is published, but its preview could not be created: %s `headrace read %s` shows its rows.",
             version.dataset,
             error,
             version.dataset,

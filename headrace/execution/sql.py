@@ -80,15 +80,15 @@ def parse(source: SourceText) -> Query:
         tokens = _SPARK.tokenize(text)
         trees = _SPARK.parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, text)
     except TokenError as error:
-        raise source.error(*_unclosed(text), "a quote or a comment is not closed", "Close it.") from error
+        raise source.error(*_unclosed(text), "a quote or comment is not closed", "Close it.") from error
     except ParseError as error:
         raise _parse_error(source, error) from error
     queries = [tree for tree in trees if tree is not None]
     if len(queries) != 1 or not isinstance(queries[0], exp.Query):
         raise source.error(
             *_second_statement(tokens),
-            "a transform is one SELECT",
-            "Its result is the dataset; nothing needs to be created or inserted.",
+            "the SQL must be a single SELECT",
+            "Its result is the dataset: do not create or insert anything.",
         )
     names = _Names(source, tokens)
     names.collect(queries[0], frozenset())
@@ -159,7 +159,7 @@ class _Names:
             raise self.source.error(
                 parts[0].meta["line"],
                 parts[0].meta["col"] - len(parts[0].name) + 1,
-                "a table is read with VERSION or TIMESTAMP AS OF",
+                "VERSION AS OF and TIMESTAMP AS OF are not supported",
                 "Pin the input in the declaration instead, with `version` or `as_of`.",
             )
         reference = self._reference(parts)
@@ -219,8 +219,8 @@ def _parse_error(source: SourceText, error: ParseError) -> SqlError:
     return source.error(
         int(first["line"] or 1),
         max(int(first["col"] or 1) - len(highlight) + 1, 1),
-        f"the SQL does not parse{at}: {reason[0].lower()}{reason[1:]}",
-        "A query that Spark accepts and this parser does not can be run from a Python transform.",
+        f"cannot parse the SQL{at}: {reason[0].lower()}{reason[1:]}",
+        "If Spark accepts this query, run it from a Python transform instead.",
     )
 
 

@@ -138,7 +138,7 @@ def called(
             code.file,
             code.line,
             f"{function.__name__} returned {_kind(result)}, not a DataFrame of Spark",
-            "Return the frame itself; Headrace writes it." if result is None else None,
+            "Return the DataFrame itself; Headrace writes it." if result is None else None,
         )
     return result
 
@@ -175,8 +175,8 @@ def _arguments(
             raise TransformError(
                 code.file,
                 code.line,
-                f"{function.__name__} has the parameter {name!r}, which no input or earlier step has for a name",
-                f"There are: {', '.join(sorted(known))}.",
+                f"{function.__name__} has the parameter {name!r}, which is not the name of an input or earlier step",
+                f"Known: {', '.join(sorted(known))}.",
             )
     return arguments
 
@@ -190,7 +190,7 @@ def _picked(code: Code, result: Any, key: str) -> DataFrame:  # noqa: ANN401
     place = (code.file, code.line) if isinstance(code, PythonCode | FunctionCode) else (Path(), 1)
     raise TransformError(
         *place,
-        f"the function returned no frame for {key}",
+        f"the function returned no DataFrame for {key}",
         f"It returned: {', '.join(map(str, result)) or 'nothing'}.",
     )
 

@@ -148,15 +148,15 @@ def _columns_wrong(inspector: Inspector, table: sa.Table, schema: str | None) ->
             yield f"{table.name}.{column.name} is missing"
             continue
         if _sort(stored["type"]) is not _sort(column.type):
-            yield f"{table.name}.{column.name} is {stored['type']}, and not {column.type.compile(inspector.dialect)}"
+            yield f"{table.name}.{column.name} is {stored['type']}, not {column.type.compile(inspector.dialect)}"
             continue
         length, wanted = getattr(stored["type"], "length", None), getattr(column.type, "length", None)
         if wanted is not None and length is not None and length < wanted:
             yield f"{table.name}.{column.name} holds {length} characters, and {wanted} are needed"
         if stored.get("nullable") is False and column.nullable:
-            yield f"{table.name}.{column.name} has to be filled, and need not be"
+            yield f"{table.name}.{column.name} is NOT NULL, but should be nullable"
         if stored.get("nullable") is True and not column.nullable:
-            yield f"{table.name}.{column.name} need not be filled, and has to be"
+            yield f"{table.name}.{column.name} is nullable, but should be NOT NULL"
         yield from _default_wrong(column, stored.get("default"))
     key = [
         name.lower() for name in inspector.get_pk_constraint(table.name, schema=schema)["constrained_columns"]
@@ -196,7 +196,7 @@ def _indexes_elsewhere(inspector: Inspector, table: sa.Table, schema: str | None
     for index in sorted(table.indexes, key=lambda each: str(each.name)):
         columns, wanted = known.get(str(index.name)), [column.name for column in index.columns]
         if columns not in (None, wanted):
-            yield f"{index.name} of {table.name} is of {', '.join(columns)}, and not of {', '.join(wanted)}"
+            yield f"{index.name} of {table.name} is on {', '.join(columns)}, not on {', '.join(wanted)}"
 
 
 def _indexes(inspector: Inspector, table: sa.Table, schema: str | None) -> dict[str, list[str]]:

@@ -93,9 +93,7 @@ def synchronise(
     """
     with alone(engine, "neo4j") as first, driver.session(database=database) as session:
         if not first:
-            raise GraphUnavailable(
-                "another process is bringing Neo4j up to date now; run again when it is done"
-            )
+            raise GraphUnavailable("another process is synchronising Neo4j; try again when it has finished")
         for statement in cypher.CONSTRAINTS:
             session.run(statement).consume()
         marked = session.run(cypher.POSITION, organisation=str(organisation)).single()

@@ -59,7 +59,7 @@ def translating_errors(engine: Engine) -> Iterator[None]:
         if password:
             message = message.replace(str(password), "***")
         place = engine.url.render_as_string(hide_password=True)
-        raise TargetRefused(f"{place} refused: {message}") from error
+        raise TargetRefused(f"{place}: {message}") from error
 
 
 def _parsed(url: str) -> URL:
@@ -67,7 +67,7 @@ def _parsed(url: str) -> URL:
         parsed = make_url(url)
     except (sa.exc.ArgumentError, ValueError) as error:
         raise TargetRefused(
-            "that is not a database URL: write postgresql://user:password@host:5432/database, "
+            "not a database URL: write postgresql://user:password@host:5432/database, "
             "db2://user:password@host:50000/database or teradatasql://user:password@host"
         ) from error
     kind = parsed.drivername.split("+")[0]

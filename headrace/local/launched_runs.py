@@ -46,7 +46,7 @@ def _start_again_later(instance: dg.DagsterInstance, run_id: str) -> None:
     group = instance.get_run_group(run_id)
     instance.add_run_tags(run_id, {MAX_RETRIES_TAG: str(len(list(group[1])) if group else 1)})
     instance.report_run_failed(
-        run, "Headrace was stopped while this run was underway; it starts again with Headrace."
+        run, "Headrace was stopped while this run was active; it starts again with Headrace."
     )
 
 
@@ -61,7 +61,7 @@ def fail_lost(sockets_prefix: str, *, but_not: Path) -> int:
         current = {run.run_id for run in _underway(instance, f"{but_not}/")}
         found = [run for run in _underway(instance, sockets_prefix) if run.run_id not in current]
         for run in found:
-            instance.report_run_failed(run, "Headrace was stopped or killed while this run was underway.")
+            instance.report_run_failed(run, "Headrace was stopped or killed while this run was active.")
         return len(found)
 
 

@@ -116,7 +116,7 @@ def run(application: str, host: str, port: int, listening: str, **options: Any) 
     import uvicorn
 
     if not _is_free(port, host):
-        raise PortUnavailable(f"port {port} of {host} cannot be listened on. Choose a free one with --port.")
+        raise PortUnavailable(f"port {port} of {host} is not available. Choose a free one with --port.")
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -139,7 +139,7 @@ def run(application: str, host: str, port: int, listening: str, **options: Any) 
     with suppress(KeyboardInterrupt):  # raised again by uvicorn after its shutdown
         served.run()
     if not served.started:
-        raise PortUnavailable(f"port {port} of {host} could not be listened on; see the error above.")
+        raise PortUnavailable(f"port {port} of {host} was not available; see the error above.")
 
 
 def _is_free(port: int, host: str) -> bool:

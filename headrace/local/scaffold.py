@@ -28,10 +28,10 @@ def create_project(folder: Path, *, demo: bool = False) -> list[Path]:
     name = folder.resolve().name
     if not _NAME.fullmatch(name):
         raise ProjectRefused(
-            f"{name!r} cannot be a project's name: use lower-case letters, digits, - and _, beginning with a letter"
+            f"{name!r} is not a valid project name: use lower-case letters, digits, - and _, beginning with a letter"
         )
     if folder.exists() and any(folder.iterdir()):
-        raise ProjectRefused(f"{folder} is not empty. Name a new folder, or empty this one.")
+        raise ProjectRefused(f"{folder} is not empty. Choose a new folder, or empty this one.")
     release = ".".join(version("headrace").split(".")[:2]) + ".0"
     words = {"name": name, "release": release, "extra": "[demo]" if demo else ""}
     template = Path(str(resources.files("headrace.local"))) / "templates" / "empty"

@@ -169,16 +169,14 @@ def _stop(services: Sequence[Service], sockets: Path, say: Say) -> None:
         if service.name.startswith("code-server") and service.process.poll() is None:
             _end_runs(sockets, say)
         if not processes.stop(service, PART_ENDS_SECONDS):
-            say(f"{service.name} did not end within {PART_ENDS_SECONDS} s and is killed.")
+            say(f"{service.name} did not end within {PART_ENDS_SECONDS} s and was killed.")
 
 
 def _end_runs(sockets: Path, say: Say) -> None:
     try:
         count = int(_launched_runs("stop", str(sockets), str(RUNS_END_SECONDS)))
     except ServiceError as error:
-        say(
-            f"The runs underway could not be stopped; they will be marked as failed at the next start: {error}"
-        )
+        say(f"Active runs could not be stopped; they will be marked as failed at the next start: {error}")
     else:
         if count:
             say(

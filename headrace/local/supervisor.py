@@ -166,11 +166,11 @@ def _port(what: str, wanted: int | None, first: int) -> Iterator[int]:
     with webserver.reserved_port(wanted, first) as port:
         if port is None and wanted is not None:
             raise ServiceError(
-                f"port {wanted} is taken by another program. Choose a free one with --port, or omit --port."
+                f"port {wanted} is used by another program. Choose a free one with --port, or omit --port."
             )
         if port is None:
             raise ServiceError(
-                f"the ports from {first} to {first + 99}, for {what}, are all taken. Free one."
+                f"the ports from {first} to {first + 99}, for {what}, are all in use. Free one."
             )
         yield port
 
@@ -351,6 +351,4 @@ def _signal(pid: int, number: signal.Signals) -> None:
     except ProcessLookupError:
         return
     except PermissionError as error:
-        raise AlreadyRunning(
-            f"Headrace is run by another user (process {pid}). Stop it as that user."
-        ) from error
+        raise AlreadyRunning(f"Another user runs Headrace (process {pid}). Stop it as that user.") from error

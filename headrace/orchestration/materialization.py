@@ -20,6 +20,7 @@ from headrace.dagster_internals import (
     ASSET_PARTITION_RANGE_START_TAG,
     PARTITION_NAME_TAG,
     BaseAssetGraph,
+    DagsterInvalidAssetSelectionError,
 )
 from headrace.execution.plan import ProcessPlan
 from headrace.orchestration.staleness import PartitionKey, stale_keys
@@ -69,10 +70,14 @@ def select(
         chosen = dg.AssetSelection.from_coercible(list(selection)).resolve(graph)
     except dg.DagsterInvalidSubsetError as error:
         raise InvalidSelection("; ".join(_unknown(graph, selection)) or str(error)) from error
+    except DagsterInvalidAssetSelectionError as error:
+        raise InvalidSelection(
+            f"{error}; write dataset keys, or Dagster's selection syntax such as 'key:\"flights/*\"'"
+        ) from error
     found = [plan for plan in plans if any(output.key in chosen for output in plan.outputs)]
     if not found:
         raise InvalidSelection(
-            f"{', '.join(selection)} names no dataset that Headrace computes. `headrace datasets` lists them."
+            f"{', '.join(selection)} names no dataset that Headrace computes. `headrace datasets` lists datasets."
         )
     place = {key: position for position, key in enumerate(graph.toposorted_asset_keys)}
     return sorted(found, key=lambda plan: max(place[output.key] for output in plan.outputs))
@@ -100,7 +105,7 @@ def plan_runs(
     """
     if partitions is not None and all(plan.partitions is None for plan in plans):
         names = ", ".join(output.record.key for plan in plans for output in plan.outputs)
-        raise InvalidSelection(f"{names} is not partitioned. Leave the partition out.")
+        raise InvalidSelection(f"{names} is not partitioned. Omit the partition.")
     runs: list[PlannedRun] = []
     coming: dict[str, set[PartitionKey]] = {}
     for plan in plans:

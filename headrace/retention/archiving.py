@@ -145,9 +145,7 @@ def archive(
     done = Archived()
     with alone(engine, "archive") as got:
         if not got:
-            raise ArchivingElsewhere(
-                "the archive is being written by another process; try again when it is done"
-            )
+            raise ArchivingElsewhere("another process is writing the archive; try again when it has finished")
         done.made = _make_partitions(engine)
         sweep(engine, files)
         reap(engine)

@@ -66,7 +66,7 @@ class Archive:
             if found != rows:
                 raise ArchiveUnavailable(
                     f"{self.place(location)} has {found:,} rows where {rows:,} were written. Nothing was removed from "
-                    "the catalog; look after the storage."
+                    "the catalog; check the storage."
                 )
             return int(files.size(self._path(location)))
 
@@ -121,7 +121,7 @@ class Archive:
             yield self._storage[0]
         except FileNotFoundError as error:
             raise ArchiveFileGone(
-                f"{self.place(location)} is not there. The catalog counts on it: put it back from a copy, or set "
+                f"{self.place(location)} is missing, and the catalog needs it: restore it from a copy, or set "
                 "HEADRACE_ARCHIVE to where the archive is now."
             ) from error
         except (OSError, ImportError, ValueError, pa.ArrowInvalid) as error:

@@ -26,5 +26,8 @@ def why(engine: Engine, run: str | UUID) -> tuple[RunReport, ...]:
     archived = archived_reports(engine, prefix)
     refuse_several(prefix, {report.root_dagster_run_id or str(report.run_id) for report in archived})
     if not archived:
-        raise UnknownRun(f"no run, and no Dagster run known to the catalog, begins with {prefix}")
+        raise UnknownRun(
+            f"no run or Dagster run in the catalog has an id that begins with {prefix}; "
+            "`headrace catalog runs` lists runs"
+        )
     return archived

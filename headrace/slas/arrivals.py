@@ -92,7 +92,7 @@ def evaluate_clock(
                     _meet(transitions, expected, arrival)
                 elif now >= expected.closes_at:
                     transitions.settle(expected.deadline, expected.partition, DeadlineOutcome.MISSED, None)
-                    reason = f"nothing came for the deadline of {format_moment(expected.deadline)}"
+                    reason = f"nothing arrived for the deadline of {format_moment(expected.deadline)}"
                     transitions.turn(
                         expected.closes_at, SlaStatus.MISSED, reason, expected.deadline, expected.partition
                     )
@@ -186,7 +186,7 @@ def _pass(
         if moment >= expected.deadline:
             if _pause_at(pauses, expected.deadline) is not None:
                 return True
-            reason = f"nothing came by {format_moment(expected.deadline)}"
+            reason = f"nothing arrived by {format_moment(expected.deadline)}"
             if pause is not None:
                 transitions.turn(
                     moment, SlaStatus.PAUSED, pause.reason, expected.deadline, expected.partition
@@ -196,7 +196,7 @@ def _pass(
         elif pause is not None:
             transitions.turn(moment, SlaStatus.PAUSED, pause.reason, expected.deadline, expected.partition)
         elif warned and moment >= warned:
-            reason = f"nothing has come, and {format_moment(expected.deadline)} is near"
+            reason = f"nothing has arrived, and {format_moment(expected.deadline)} is near"
             transitions.turn(moment, SlaStatus.AT_RISK, reason, expected.deadline, expected.partition)
         elif transitions.state is SlaStatus.PAUSED:
             transitions.quieten(moment, expected.deadline, expected.partition, ever=ever)
@@ -212,9 +212,9 @@ def _meet(transitions: Transitions, expected: _Expected, arrival: Arrival) -> No
         arrival.at,
     )
     if late:
-        reason = f"came {_minutes(arrival.at - expected.deadline)} late"
+        reason = f"arrived {_minutes(arrival.at - expected.deadline)} late"
     else:
-        reason = f"came {_minutes(expected.deadline - arrival.at)} before the deadline"
+        reason = f"arrived {_minutes(expected.deadline - arrival.at)} before the deadline"
     transitions.turn(
         arrival.at,
         SlaStatus.MET_LATE if late else SlaStatus.ON_TRACK,

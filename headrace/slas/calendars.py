@@ -100,7 +100,7 @@ def _of_library(name: str) -> Calendar:
 
     if name not in exchange_calendars.get_calendar_names():
         raise UnknownCalendar(
-            f"no calendar {name!r}: write an exchange's code (XLON), a country's or a part's (GB, US-NY), "
+            f"unknown calendar {name!r}: use the code of an exchange (XLON), of a country or subdivision (GB, US-NY), "
             "or the name of a calendar of a scanned estate"
         )
     today = date.today()  # noqa: DTZ011 - how far the library is asked for, not what is judged

@@ -42,7 +42,7 @@ _CHANGED = {
 _OUTCOMES = {
     **_OF, "deadline": "timestamptz", "partition_key": "text", "outcome": "text", "arrived_at": "timestamptz",
 }  # fmt: skip
-_PAUSE_REASONS = {"HELD": "on hold", "SKIPPED": "passed over (on ice, on noexec or bypassed)"}
+_PAUSE_REASONS = {"HELD": "on hold", "SKIPPED": "skipped (on ice, on noexec or bypassed)"}
 
 
 @dataclass(frozen=True, slots=True)

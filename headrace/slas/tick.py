@@ -86,7 +86,7 @@ class Tick:
 
     def __str__(self) -> str:
         if self.skipped:
-            return "another evaluation is under way"
+            return "another evaluation is running"
         parts = [f"{self.compiled} new or changed SLAs"] if self.compiled else []
         parts.append(f"{self.evaluated} objectives evaluated, {self.predicted} forecast")
         parts += [f"{count} {state.value.lower().replace('_', ' ')}" for state, count in self.states.items()]

@@ -134,8 +134,8 @@ def unavailable(error: BaseException, location: str) -> WarehouseUnavailable | N
         )
     if number in (errno.ENOTDIR, errno.EISDIR, errno.EEXIST) or _UNWRITABLE.search(text):
         return WarehouseUnavailable(
-            f"Cannot create {location}: {_cause(text, _UNWRITABLE)}. See that every folder above it is a folder "
-            "that the user who runs Headrace may write, or set HEADRACE_WAREHOUSE to another place."
+            f"Cannot create {location}: {_cause(text, _UNWRITABLE)}. Check that the user who runs Headrace "
+            "may write to the folders above it, or set HEADRACE_WAREHOUSE to another place."
         )
     if _UNREACHABLE.search(text):
         return WarehouseUnavailable(
@@ -144,7 +144,7 @@ def unavailable(error: BaseException, location: str) -> WarehouseUnavailable | N
         )
     if isinstance(error, FileNotFoundError) or _MISSING_FILE.search(text):
         return WarehouseUnavailable(
-            f"Nothing is at {location}, or a file of it is gone. Restore it, or materialize the dataset again."
+            f"Nothing is at {location}, or one of its files is missing. Restore it, or materialize the dataset again."
         )
     if isinstance(error, OSError):
         return WarehouseUnavailable(f"Cannot use {location}: {error}.")
@@ -179,7 +179,7 @@ def _corruption(text: str, version: Version) -> str:
     if not sensitive(version.columns):
         return _cause(text, _CORRUPT)
     conditions = [found[1] for found in _CONDITION.finditer(text)]
-    return f"[{conditions[-1]}], details withheld" if conditions else "it is broken"
+    return f"[{conditions[-1]}], details withheld" if conditions else "it is damaged"
 
 
 def _blamed(text: str, inputs: Sequence[Version]) -> tuple[Version | None, str]:

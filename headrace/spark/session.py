@@ -61,7 +61,7 @@ class SparkResource(dg.ConfigurableResource[None]):
         default=None, description="a Spark Connect server, sc://host:port, instead of a master"
     )
     conf: dict[str, str] = Field(
-        default_factory=dict, description="Spark settings over those of the settings file"
+        default_factory=dict, description="Spark settings, overriding those of the settings file"
     )
 
     @property
@@ -228,7 +228,7 @@ def _require_answer(address: str) -> None:
         except OSError as error:
             refusals.append(f"{host.hostname}:{port}: {error}")
     raise SparkUnavailable(
-        f"Nothing answers at {address} ({'; '.join(refusals)}). Start it, or correct spark.master / spark.remote in "
+        f"No response from {address} ({'; '.join(refusals)}). Start it, or correct spark.master / spark.remote in "
         "headrace.toml (or HEADRACE_SPARK__MASTER / HEADRACE_SPARK__REMOTE)."
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -47,6 +48,24 @@ def test_each_command_that_a_message_or_a_document_names_exists() -> None:
         for name, rest in NAMED[path.suffix].findall(path.read_text(encoding="utf-8"))
         if name not in commands or (rest and rest not in getattr(commands[name], "commands", [rest]))
     ]
+    assert wrong == []
+
+
+SHOWN = re.compile(r"^(?:    |\$ )?headrace ([a-z].*?)(?:\s#.*| [>|&].*)?$", re.MULTILINE)
+
+
+def test_each_option_that_a_document_shows_exists() -> None:
+    wrong = []
+    for path in TEXTS:
+        for line in SHOWN.findall(path.read_text(encoding="utf-8")) if path.suffix == ".md" else ():
+            command: Any = typer.main.get_command(app)
+            words = shlex.split(line)
+            while words and words[0] in getattr(command, "commands", {}):
+                command = command.commands[words.pop(0)]
+            try:
+                command.make_parser(typer.Context(command)).parse_args(words)
+            except Exception as error:
+                wrong.append(f"{path.relative_to(REPOSITORY)}: headrace {line}: {error}")
     assert wrong == []
 
 

@@ -506,7 +506,7 @@ def _spool() -> str:
         # Another user may have created a folder with that name in the temporary folder.
         if os.access(folder, os.W_OK) and (chosen or os.stat(folder).st_uid == os.getuid()):
             return folder
-    raise OSError("it cannot be written to; set HEADRACE_SPOOL")
+    raise OSError("it is not writable; set HEADRACE_SPOOL")
 
 
 def _waiting() -> List[str]:

@@ -83,7 +83,7 @@ def _line_by_line(data: bytes, file: str, findings: list[Finding]) -> str:
                 f"{len(numbers)} line(s) are in another encoding and were read {how}; the first is here",
                 file,
                 numbers[0],
-                hint="look whether names and paths with accents came out right",
+                hint="check that names and paths with accents are correct",
             )
         )
     return "\n".join(texts)

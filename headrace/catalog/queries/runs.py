@@ -113,7 +113,7 @@ def refuse_several(prefix: str, ids: Set[str]) -> None:
     """Raise UnknownRun if a prefix matches more than one of these ids."""
     if len(ids) > 1:
         listed = ", ".join(sorted(ids)[:5])
-        raise UnknownRun(f"{prefix} fits {len(ids)} runs: {listed}{' ...' if len(ids) > 5 else ''}")
+        raise UnknownRun(f"{prefix} matches {len(ids)} runs: {listed}{' ...' if len(ids) > 5 else ''}")
 
 
 def _reports(cursor: Cursor[Any], run_ids: list[UUID]) -> tuple[RunReport, ...]:

@@ -151,7 +151,8 @@ def _published_id(cursor: Cursor[dict[str, Any]], dataset_id: UUID, key: str, pa
             f"{named(key, partition)} has no published version. "
             + (
                 which_partition(cursor, dataset_id, partition)
-                or "Materialize it, or name a version's tag (when another system writes it: headrace observe)."
+                or "Run `headrace materialize`, or `headrace observe` if another system writes it; "
+                "or choose a version by its tag."
             )
         )
     version_id: UUID = row["dataset_version_id"]

@@ -22,14 +22,18 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 User = Annotated[
     str, typer.Argument(metavar="USER", help="The user, as named in the issuer's tokens (`sub`).")
 ]
-RoleName = Annotated[str, typer.Argument(metavar="ROLE", help="`headrace access roles` lists them.")]
+RoleName = Annotated[
+    str, typer.Argument(metavar="ROLE", help="The role, as listed by `headrace access roles`.")
+]
 Service = Annotated[str, typer.Argument(metavar="SERVICE", help="The name of the service.")]
 Domain = Annotated[
     str, typer.Option("--domain", "-d", metavar="DOMAIN", help="Only for datasets of this domain.")
 ]
 Organisation = Annotated[
     str | None,
-    typer.Option("--organisation", "-o", metavar="NAME", help="[default: from the settings]"),
+    typer.Option(
+        "--organisation", "-o", metavar="NAME", help="The organisation. [default: from the settings]"
+    ),
 ]
 Words = Annotated[
     list[str],
@@ -45,7 +49,7 @@ Words = Annotated[
     )
 )
 def grant(user: User, role: RoleName, domain: Domain = "*", organisation: Organisation = None) -> None:
-    """Give a user a role in a domain, or in all of them."""
+    """Grant a user a role in one domain or in all domains."""
     from headrace.access import grants
     from headrace.database.connection import connect
 
@@ -55,7 +59,7 @@ def grant(user: User, role: RoleName, domain: Domain = "*", organisation: Organi
 
 @app.command(epilog=examples("headrace access revoke alice DATA_OWNER --domain flights"))
 def revoke(user: User, role: RoleName, domain: Domain = "*", organisation: Organisation = None) -> None:
-    """Take a role from a user, effective with their next request."""
+    """Revoke a role from a user, effective on their next request."""
     from headrace.access import grants
     from headrace.database.connection import connect
 
@@ -65,7 +69,7 @@ def revoke(user: User, role: RoleName, domain: Domain = "*", organisation: Organ
 
 @app.command("grants", epilog=examples("headrace access grants", "headrace access grants alice --json"))
 def list_grants(
-    user: Annotated[str | None, typer.Argument(metavar="USER", help="[default: all]")] = None,
+    user: Annotated[str | None, typer.Argument(metavar="USER", help="Only this user. [default: all]")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List users and their roles."""
@@ -106,10 +110,13 @@ def token(
     may: Words,
     domain: Domain = "*",
     organisation: Organisation = None,
-    days: Annotated[int, typer.Option(min=1, max=366, help="Lifetime in days.")] = 90,
+    days: Annotated[int, typer.Option(min=1, max=366, metavar="N", help="Lifetime in days.")] = 90,
     as_json: AsJson = False,
 ) -> None:
-    """Issue a token to a service. It is printed once and never stored."""
+    """Issue a token to a service.
+
+    It is printed once; only its digest is stored.
+    """
     from headrace.access.tokens import issue_service_token
     from headrace.database.connection import connect
 
@@ -167,7 +174,7 @@ def revoke_token(service: Service, organisation: Organisation = None) -> None:
 @app.command(
     "task-token",
     epilog=examples(
-        "headrace access task-token 8a4c1f0e-5b7d-4c0e-9a53-8f0c1d7a4e21 --output mart/delays",
+        "headrace access task-token 8a4c1f0e-5b7d-4c0e-9a53-8f0c1d7a4e21 --output flights/daily_delays",
         "headrace access task-token 4711 --process LOAD_FLIGHTS --output ops/flights",
     ),
 )
@@ -203,9 +210,12 @@ def task_token(
             "--input", metavar="DATASET", help="A dataset the run may read metadata of; repeatable."
         ),
     ] = None,
-    minutes: Annotated[int, typer.Option(min=1, max=1440, help="Lifetime in minutes.")] = 60,
+    minutes: Annotated[int, typer.Option(min=1, max=1440, metavar="N", help="Lifetime in minutes.")] = 60,
 ) -> None:
-    """Issue a token for one run, for a job or wrapper script. It expires with the run."""
+    """Issue a token for one run of a job or wrapper script.
+
+    It expires with the run.
+    """
     from headrace.access.tokens import issue_task_token
     from headrace.database.connection import connect
 
@@ -227,7 +237,7 @@ def task_token(
 @app.command("dev-token", epilog=examples("headrace access dev-token alice"))
 def dev_token(
     user: User,
-    hours: Annotated[float, typer.Option(min=0.01, max=24, help="Lifetime in hours.")] = 8,
+    hours: Annotated[float, typer.Option(min=0.01, max=24, metavar="N", help="Lifetime in hours.")] = 8,
 ) -> None:
     """Issue a user token for development without an issuer."""
     from headrace.access.issuers import DevelopmentIssuer
@@ -243,7 +253,10 @@ def organisation(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Create an organisation, or list them. Organisations are isolated from each other."""
+    """Create an organisation, or list organisations.
+
+    Organisations are isolated from each other.
+    """
     from headrace.access.grants import add_organisation, organisations
     from headrace.database.connection import connect
 
@@ -261,7 +274,7 @@ def organisation(
     epilog=examples(
         "headrace access audit",
         "headrace access audit --subject user:alice",
-        "headrace access audit --of mart/delays",
+        "headrace access audit --of flights/daily_delays",
     )
 )
 def audit(
@@ -273,7 +286,9 @@ def audit(
     ] = None,
     of: Annotated[str | None, typer.Option(metavar="OBJECT", help="Only entries about this object.")] = None,
     organisation: Organisation = None,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of entries, newest first.")] = 50,
+    limit: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Maximum number of entries, newest first.")
+    ] = 50,
     as_json: AsJson = False,
 ) -> None:
     """Show the audit trail: changes, and reads of sensitive data."""

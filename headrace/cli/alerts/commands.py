@@ -33,9 +33,11 @@ Lasts = Annotated[
 ]
 
 
-@app.command("list", epilog=examples("headrace alerts list", "headrace alerts list --all --of mart/delays"))
+@app.command(
+    "list", epilog=examples("headrace alerts list", "headrace alerts list --all --of flights/daily_delays")
+)
 def list_alerts(
-    everything: Annotated[bool, typer.Option("--all", help="Include closed ones.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include closed alerts.")] = False,
     of: Annotated[
         str | None,
         typer.Option(
@@ -44,7 +46,9 @@ def list_alerts(
             autocompletion=dataset_keys,
         ),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many.")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, metavar="N", help="Maximum number to list.")
+    ] = 50,
     as_json: AsJson = False,
 ) -> None:
     """List alerts, newest first, and problems with alerting itself."""
@@ -240,7 +244,8 @@ def send_test(
 
 @app.command(
     epilog=examples(
-        "headrace alerts route flights/flights_clean", "headrace alerts route a/b --severity WARNING"
+        "headrace alerts route flights/flights_clean",
+        "headrace alerts route flights/flights_clean --severity WARNING",
     )
 )
 def route(

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 FromArchive = Annotated[bool, typer.Option("--archived", help="Include the archive.")]
-Process = Annotated[str | None, typer.Option(metavar="KEY", help="Only of this process.")]
-Run = Annotated[str | None, typer.Option(metavar="RUN", help="Only of the run whose id starts with this.")]
+Process = Annotated[str | None, typer.Option(metavar="KEY", help="Only for this process.")]
+Run = Annotated[str | None, typer.Option(metavar="RUN", help="Only for the run whose id starts with this.")]
 Since = Annotated[
     datetime | None,
     typer.Option(metavar="TIME", parser=time_of, help="From this time (ISO 8601, UTC by default)."),
 ]
 Until = Annotated[datetime | None, typer.Option(metavar="TIME", parser=time_of, help="Before this time.")]
-Limit = Annotated[int, typer.Option(min=1, help="Maximum number, newest first.")]
+Limit = Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number, newest first.")]
 
 
 @app.command(epilog=examples("headrace catalog archive --dry-run", "headrace catalog archive"))
@@ -75,7 +75,7 @@ def runs(
     process: Process = None,
     run: Run = None,
     state: Annotated[
-        str | None, typer.Option(metavar="STATE", help="Only in this state, such as FAILED.")
+        str | None, typer.Option(metavar="STATE", help="Only with this status, such as FAILED.")
     ] = None,
     since: Since = None,
     until: Until = None,
@@ -90,7 +90,9 @@ def runs(
     try:
         wanted = None if state is None else RunState(state.upper())
     except ValueError as error:
-        raise typer.BadParameter(f"{state!r} is not a run state; use one of {', '.join(RunState)}") from error
+        raise typer.BadParameter(
+            f"{state!r} is not a run status; use one of {', '.join(RunState)}"
+        ) from error
     found = found_runs(
         connect(),
         archived=archived,
@@ -132,14 +134,17 @@ def events(
     process: Process = None,
     run: Run = None,
     type: Annotated[
-        str | None, typer.Option(metavar="TYPE", help="Only of this type, such as COMPLETE.")
+        str | None, typer.Option(metavar="TYPE", help="Only events of this type, such as COMPLETE.")
     ] = None,
     since: Since = None,
     until: Until = None,
     limit: Limit = 100,
     as_json: AsJson = False,
 ) -> None:
-    """List raw events, newest first. --json shows their full content."""
+    """List raw events, newest first.
+
+    --json shows their full content.
+    """
     from headrace.database.connection import connect
     from headrace.retention.history import events as found_events
 

@@ -49,7 +49,7 @@ def export(
     database: Annotated[
         str | None,
         typer.Argument(
-            metavar="URL", help="With --tables: the database. Default: HEADRACE_LINEAGE_DATABASE_URL."
+            metavar="URL", help="With --tables: the database. [default: HEADRACE_LINEAGE_DATABASE_URL]"
         ),
     ] = None,
     format_: Annotated[
@@ -57,12 +57,13 @@ def export(
         typer.Option(
             "--format",
             metavar="NAME",
-            help="On standard output: `graphml` (Gephi, yEd, Cytoscape, networkx), `openlineage` (events, one a line), "
-            "or one that a package adds.",
+            help="Print on standard output: `graphml` (Gephi, yEd, Cytoscape, networkx), `openlineage` (events, "
+            "one a line), or one that a package adds.",
         ),
     ] = None,
     tables: Annotated[
-        bool, typer.Option("--tables", help="Rows into the OL_* tables created by `headrace setup-lineage`.")
+        bool,
+        typer.Option("--tables", help="Write rows into the OL_* tables created by `headrace setup-lineage`."),
     ] = False,
     schema: Annotated[
         str | None, typer.Option("--schema", metavar="NAME", help="With --tables: the schema of the tables.")
@@ -74,7 +75,7 @@ def export(
     Locations, statistics and query texts are omitted, and column expressions are masked as `***`.
     """
     if (format_ is None) == (not tables):
-        raise typer.BadParameter("give one of --format and --tables")
+        raise typer.BadParameter("pass either --format or --tables")
     if (schema or database or as_json) and not tables:
         raise typer.BadParameter("URL, --schema and --json require --tables")
     from headrace.database.connection import connect
@@ -91,12 +92,13 @@ def export(
 
 @elsewhere.command(epilog=examples("HEADRACE_NEO4J__URI=bolt://localhost:7687 headrace lineage sync"))
 def sync(
-    whole: Annotated[bool, typer.Option("--whole", help="Write the full graph again.")] = False,
+    whole: Annotated[bool, typer.Option("--whole", help="Write the whole graph again.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Synchronise the lineage graph to Neo4j: first in full, then changes.
+    """Synchronise the lineage graph to Neo4j.
 
-    Set HEADRACE_NEO4J__URI, __USER, __PASSWORD and __DATABASE. Nodes created by others are left alone.
+    The first sync writes the whole graph, later ones only its changes. Set HEADRACE_NEO4J__URI, __USER, __PASSWORD and
+    __DATABASE. Nodes created by others are left unchanged.
     """
     from headrace.database.connection import connect
     from headrace.database.ids import organisation_id
@@ -113,7 +115,7 @@ def sync(
     if as_json:
         emit(done)
         return
-    all_of_it = "Wrote the full graph: " if done.whole else ""
+    all_of_it = "Wrote the whole graph: " if done.whole else ""
     typer.echo(f"{all_of_it}{done.written:,} nodes and edges written, {done.removed:,} removed.")
 
 

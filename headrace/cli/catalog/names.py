@@ -14,11 +14,20 @@ app = typer.Typer()
 _Reason = Annotated[
     str, typer.Option("--reason", metavar="TEXT", help="The reason, recorded with the decision.")
 ]
-_Name = Annotated[str, typer.Argument(metavar="NAME", help="The OpenLineage name: namespace#name.")]
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="Its OpenLineage name, namespace#name.")]
+_NamedDataset = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATASET",
+        help="The dataset: its key, domain/name, or a name, namespace#name.",
+        autocompletion=dataset_keys,
+    ),
+]
 _Into = Annotated[
     str,
     typer.Argument(metavar="INTO", help="The dataset to merge into.", autocompletion=dataset_keys),
 ]
+_NewName = Annotated[str, typer.Argument(metavar="NAME", help="The new name, domain/name or namespace#name.")]
 
 
 @app.command(
@@ -26,8 +35,8 @@ _Into = Annotated[
         "headrace catalog alias flights/planes 'db2://prod:50000#AIR.PLANES' --reason 'the table it was loaded from'"
     )
 )
-def alias(dataset: Dataset, name: _Name, reason: _Reason) -> None:
-    """Add an alias: events about that name count for this dataset."""
+def alias(dataset: _NamedDataset, name: _Name, reason: _Reason) -> None:
+    """Add an alias, so that events about it count for the dataset."""
     from headrace.database.connection import connect
     from headrace.database.ids import organisation_id
     from headrace.events.openlineage import renames as renaming
@@ -41,7 +50,7 @@ def alias(dataset: Dataset, name: _Name, reason: _Reason) -> None:
         "headrace catalog merge 'hdfs://lake#/landing/planes' flights/planes --reason 'the files behind it'"
     )
 )
-def merge(dataset: Dataset, into: _Into, reason: _Reason, yes: Yes = False) -> None:
+def merge(dataset: _NamedDataset, into: _Into, reason: _Reason, yes: Yes = False) -> None:
     """Merge a dataset into another.
 
     Versions, lineage, checks and names of the first become the second's. This cannot be undone. The first one is still
@@ -60,8 +69,8 @@ def merge(dataset: Dataset, into: _Into, reason: _Reason, yes: Yes = False) -> N
 @app.command(
     epilog=examples("headrace catalog rename 'file#/data/planes' flights/planes --reason 'its real name'")
 )
-def rename(dataset: Dataset, name: _Name, reason: _Reason) -> None:
-    """Rename a dataset to domain/name or namespace#name. The old name stays an alias."""
+def rename(dataset: _NamedDataset, name: _NewName, reason: _Reason) -> None:
+    """Rename a dataset, keeping the old name as an alias."""
     from headrace.database.connection import connect
     from headrace.database.ids import organisation_id
     from headrace.events.openlineage import renames as renaming
@@ -84,7 +93,7 @@ def rebuild() -> None:
     typer.echo(f"rebuilt from {made.events + made.archived:,} events{archived}")
 
 
-@app.command(epilog=examples("headrace catalog transfer mart/delays"))
+@app.command(epilog=examples("headrace catalog transfer flights/daily_delays"))
 def transfer(dataset: Dataset) -> None:
     """Let this project declare a dataset of another project."""
     from headrace.catalog.registry import transfer as transfer_dataset
@@ -92,7 +101,7 @@ def transfer(dataset: Dataset) -> None:
     from headrace.settings import settings
 
     transfer_dataset(connect(), dataset)
-    typer.echo(f"{dataset} is declared by the project {settings().project_name} from now on.")
+    typer.echo(f"{dataset} now belongs to the project {settings().project_name}.")
 
 
 @app.command(epilog=examples("headrace catalog upgrade"))

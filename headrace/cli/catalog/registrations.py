@@ -13,6 +13,8 @@ from headrace.cli.common.errors import CommandError
 from headrace.cli.common.output import emit, facts, show, table
 
 if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
     from headrace.catalog.registrations import Registration, RegistrationStatus, Requested
 
 app = typer.Typer()
@@ -28,22 +30,26 @@ KEYS = "key", "format", "description", "owners", "tags", "columns"
 def register(
     dataset: Annotated[str | None, typer.Argument(metavar="DATASET", help="The new dataset's key.")] = None,
     format_: Annotated[
-        str, typer.Option("--format", metavar="NAME", help="The format of its data.")
+        str, typer.Option("--format", metavar="NAME", help="The format of the data.")
     ] = "parquet",
-    description: Annotated[str | None, typer.Option(metavar="TEXT", help="What the dataset is.")] = None,
+    description: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The dataset's description.")
+    ] = None,
     owner: Annotated[list[str] | None, typer.Option(metavar="NAME", help="An owner; repeatable.")] = None,
     file: Annotated[
         Path | None,
-        typer.Option(exists=True, dir_okay=False, help=f"The whole request as JSON: {', '.join(KEYS)}."),
+        typer.Option(
+            exists=True, dir_okay=False, metavar="FILE", help=f"The registration as JSON: {', '.join(KEYS)}."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Request a new dataset. It is a draft until a steward approves it."""
+    """Register a dataset as a draft for a steward to review."""
     from headrace.catalog.registrations import request
     from headrace.database.connection import connect, transaction
 
     if (dataset is None) == (file is None):
-        raise typer.BadParameter("give a dataset, or --file")
+        raise typer.BadParameter("pass a dataset or --file")
     if file is not None:
         wanted = _read(file)
     else:
@@ -61,7 +67,7 @@ def registrations(
     limit: Limit = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List registrations that wait for a steward's review."""
+    """List registrations waiting for a steward's review."""
     from headrace.catalog.registrations import RegistrationStatus
     from headrace.catalog.registrations import registrations as find
     from headrace.database.connection import connect
@@ -141,9 +147,15 @@ def _requested(content: Any, place: str = "") -> Requested:  # noqa: ANN401 - JS
         return DatasetRequest.model_validate(content).requested()
     except ValidationError as error:
         problems = [
-            f"{'.'.join(map(str, each['loc'])) or 'the file'}: {each['msg']}" for each in error.errors()
+            f"{'.'.join(map(str, each['loc'])) or 'the file'}: {_problem(each)}" for each in error.errors()
         ]
         raise CommandError(f"{place}{'; '.join(problems)}") from error
+
+
+def _problem(found: ErrorDetails) -> str:
+    return (
+        "unknown field" if found["type"] == "extra_forbidden" else found["msg"].removeprefix("Value error, ")
+    )
 
 
 def _show(registration: Registration, as_json: bool) -> None:

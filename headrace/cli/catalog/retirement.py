@@ -34,7 +34,7 @@ def retire(dataset: Dataset, reason: _Reason) -> None:
 def restore(dataset: Dataset, reason: _Reason) -> None:
     """Restore a retired dataset, with its SLA.
 
-    A declaration that was removed and is there again restores its dataset by itself.
+    If a declaration was removed and is added again, its dataset is restored automatically.
     """
     from headrace.catalog.retirement import restore as restore_dataset
     from headrace.database.connection import connect

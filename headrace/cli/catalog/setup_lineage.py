@@ -27,7 +27,10 @@ Database = Annotated[
     ),
 ]
 Schema = Annotated[
-    str | None, typer.Option("--schema", metavar="NAME", help="Default: the user's default schema.")
+    str | None,
+    typer.Option(
+        "--schema", metavar="NAME", help="The schema of the tables. [default: the user's default schema]"
+    ),
 ]
 
 
@@ -46,7 +49,7 @@ def setup_lineage(
         typer.Option(
             "--openlineage",
             "-o",
-            help="Install the OL_* tables; list existing LIN_* tables and leave them alone.",
+            help="Install the OL_* tables; list existing LIN_* tables and leave them unchanged.",
         ),
     ] = False,
     openlineage_only: Annotated[
@@ -66,14 +69,14 @@ def setup_lineage(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Install the OpenLineage-aligned tables in another database.
+    """Install the OL_* tables in another database.
 
     Existing tables stay; missing ones are created, and the installed version is recorded. The catalog's own database
     already has all of them, as views in the schema `openlineage`.
     """
     if openlineage == openlineage_only:
         raise typer.BadParameter(
-            "give --openlineage (-o) or --openlineage-only; this command never creates LIN_* tables"
+            "pass --openlineage (-o) or --openlineage-only; this command never creates LIN_* tables"
         )
     if verify and (drop or dry_run):
         raise typer.BadParameter("--verify cannot be combined with --drop or --dry-run")
@@ -142,4 +145,6 @@ def _report(found: Verified, place: str, *, legacy: bool, as_json: bool) -> None
 
 
 def _legacy_words(names: Sequence[str]) -> str:
-    return f"LIN_* tables found and left alone: {', '.join(names)}." if names else "No LIN_* tables found."
+    return (
+        f"LIN_* tables found and left unchanged: {', '.join(names)}." if names else "No LIN_* tables found."
+    )

@@ -29,7 +29,7 @@ def time_of(text: str) -> datetime:
         value = datetime.fromisoformat(text)
     except ValueError as error:
         raise typer.BadParameter(
-            f"{text!r} is not a time; write 2026-11-28, 2026-11-28T06:00 or 2026-11-28T06:00-05:00"
+            f"{text!r} is not a valid time; write 2026-11-28, 2026-11-28T06:00 or 2026-11-28T06:00-05:00"
         ) from error
     return value if value.tzinfo else value.replace(tzinfo=UTC)
 
@@ -102,5 +102,7 @@ AsOf = Annotated[
         help="As published at this time (ISO 8601, UTC by default).",
     ),
 ]
-Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=500, metavar="N", help="How many.")]
+Limit = Annotated[
+    int, typer.Option("--limit", "-n", min=1, max=500, metavar="N", help="Maximum number to list.")
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]

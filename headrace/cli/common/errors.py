@@ -66,6 +66,14 @@ def _wrong_settings(error: Exception) -> str | None:
 
     if not isinstance(error, ValidationError) or error.title != "Settings":
         return None
-    fields = [(".".join(str(part) for part in item["loc"]), item["msg"]) for item in error.errors()]
+    fields = [
+        (
+            ".".join(str(part) for part in item["loc"]),
+            "unknown setting"
+            if item["type"] == "extra_forbidden"
+            else item["msg"].removeprefix("Value error, "),
+        )
+        for item in error.errors()
+    ]
     lines = [f"  {name}: {reason} (HEADRACE_{name.upper().replace('.', '__')})" for name, reason in fields]
     return "\n".join(["invalid settings; correct headrace.toml or the environment:", *lines])

@@ -91,7 +91,7 @@ def _sigterm_raised() -> Iterator[None]:
     """Raise Interrupted on SIGTERM, so that the command cleans up and says why it ends."""
 
     def end(*_: object) -> None:
-        raise Interrupted("ended by SIGTERM. What was published before remains.", TERMINATED)
+        raise Interrupted("stopped by SIGTERM; versions published before are unchanged", TERMINATED)
 
     if threading.current_thread() is not threading.main_thread():
         yield

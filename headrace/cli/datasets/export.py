@@ -56,9 +56,9 @@ def export(frame: DataFrame, path: Path, file_format: FileFormat, *, overwrite: 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
     """Raise ExportRefused if a file or folder already exists there."""
     if path.is_dir():
-        raise ExportRefused(f"{path} is a directory; give a file name")
+        raise ExportRefused(f"{path} is a directory; name a file")
     if path.exists() and not overwrite:
-        raise ExportRefused(f"{path} already exists; give another name, or replace it with --force")
+        raise ExportRefused(f"{path} already exists; choose another name, or replace it with --force")
 
 
 @contextmanager

@@ -89,7 +89,7 @@ def _print_readers(dataset: str, direct: bool, limit: int, *, as_json: bool) -> 
             (each.depth, each.kind.lower(), each.key, each.owners, "yes" if each.is_end else None)
             for each in found.readers
         ]
-        show(table(["#steps", "", "reader", "owners", "read no further"], rows))
+        show(table(["#steps", "", "reader", "owners", "end of lineage"], rows))
     more = " or more" if found.truncated else ""
     typer.echo(f"{found.datasets:,}{more} datasets, {found.processes:,}{more} processes.")
 

@@ -70,14 +70,14 @@ def lineage(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show upstream or downstream lineage of a dataset, column or process.
+    """Show the lineage of a dataset, column or process.
 
     With --version, --partition or --as-of: the lineage of exact versions.
     """
     if version is not None and as_of is not None:
-        raise typer.BadParameter("give --version or --as-of, not both")
+        raise typer.BadParameter("--version and --as-of cannot be combined")
     if sum((dot, as_json, html)) > 1:
-        raise typer.BadParameter("give one of --dot, --json and --html")
+        raise typer.BadParameter("--dot, --json and --html cannot be combined")
     from headrace.catalog import queries
     from headrace.catalog.queries.columns import column_place
     from headrace.database.connection import connect

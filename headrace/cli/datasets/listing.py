@@ -107,7 +107,9 @@ def show_dataset(dataset: Dataset, as_json: AsJson = False) -> None:
 def versions(
     dataset: Dataset,
     partition: Partition = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, metavar="N", help="Maximum number to list.")
+    ] = 20,
     as_json: AsJson = False,
 ) -> None:
     """List the newest versions of a dataset."""

@@ -73,7 +73,7 @@ def read(
     By default the published version, of all partitions. A version blocked by a check can be read by its tag.
     """
     if version is not None and as_of is not None:
-        raise typer.BadParameter("give --version or --as-of, not both")
+        raise typer.BadParameter("--version and --as-of cannot be combined")
     if export is None and (file_format or force):
         raise typer.BadParameter("--format and --force require --export")
     target = (export, file_format or _format_by_name(export)) if export else None
@@ -142,8 +142,8 @@ def _versions(
         there = described([choice.version for choice in everything]) if everything else "none"
         raise CommandError(
             f"{dataset} has no published version in partition {partition}; published: {there}."
-            f" `headrace materialize {dataset} --stale` computes missing partitions (or, if another system"
-            f" writes it: headrace observe {dataset})."
+            f" `headrace materialize {dataset} --stale` computes missing partitions, or"
+            f" `headrace observe {dataset}` registers them if another system writes it."
         ) from error
 
 

@@ -14,11 +14,11 @@ app = typer.Typer()
 
 @app.command(epilog=examples("headrace search late flights"))
 def search(
-    words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Words, or how they begin.")],
+    words: Annotated[list[str], typer.Argument(metavar="WORD", help="Words, or the beginnings of words.")],
     limit: Limit = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Find datasets by words; typing errors are tolerated.
+    """Find datasets by words, tolerating typos.
 
     Searches names, owners, tags, columns and descriptions.
     """

@@ -20,7 +20,7 @@ app = typer.Typer(no_args_is_help=True)
 Column = Annotated[str, typer.Argument(metavar="COLUMN", help="The column, domain/name.column.")]
 
 
-@app.command("show", epilog=examples("headrace sensitive show flights/passengers"))
+@app.command("show", epilog=examples("headrace sensitive show crm/ages"))
 def show_sensitive(dataset: Dataset, as_json: AsJson = False) -> None:
     """Show the sensitive columns of a dataset, with the reason."""
     from headrace.catalog.sensitivity import sensitivity
@@ -36,7 +36,7 @@ def show_sensitive(dataset: Dataset, as_json: AsJson = False) -> None:
 
 
 @app.command(
-    epilog=examples("headrace sensitive clear mart/ages.decade --reason 'a decade identifies no one'")
+    epilog=examples("headrace sensitive clear crm/ages.decade --reason 'a decade identifies no one'")
 )
 def clear(
     column: Column,
@@ -56,9 +56,9 @@ def clear(
     _print(key, name, "is cleared", as_json=as_json)
 
 
-@app.command(epilog=examples("headrace sensitive withdraw mart/ages.decade"))
+@app.command(epilog=examples("headrace sensitive withdraw crm/ages.decade"))
 def withdraw(column: Column, as_json: AsJson = False) -> None:
-    """Undo a clearing: the column is sensitive again."""
+    """Make a cleared column sensitive again."""
     from headrace.catalog.sensitivity import withdraw as withdraw_clearing
     from headrace.database.connection import connect, transaction
 
@@ -81,7 +81,7 @@ def _place(engine: Engine, column: str) -> tuple[str, str]:
 
     place = column_place(engine, column)
     if place.column is None:
-        raise CommandError(f"{column} is a dataset; give a column: {column}.COLUMN")
+        raise CommandError(f"{column} is a dataset, not a column; write {column}.COLUMN")
     return place.key, place.column
 
 

@@ -35,7 +35,9 @@ def today() -> date:
 )
 def report(
     files: EstateFiles,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are errors.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if there are findings of severity error.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Report an estate's contents and problems, by file and line."""
@@ -62,7 +64,7 @@ def jobs(
     files: EstateFiles,
     like: Annotated[
         str | None,
-        typer.Option(metavar="PATTERN", help="Only those with this name; % or * matches any text."),
+        typer.Option(metavar="PATTERN", help="Only those whose name matches; % or * matches any text."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

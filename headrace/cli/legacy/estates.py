@@ -26,7 +26,7 @@ EstateFiles = Annotated[
 OptionalFiles = Annotated[
     list[Path] | None,
     typer.Argument(
-        metavar="[FILES]...",
+        metavar="FILES",
         exists=True,
         show_default=False,
         help="JIL files and calendar exports, or directories of them. [default: what was scanned]",
@@ -69,7 +69,7 @@ def files_of(path: Path) -> list[Path]:
         if each.is_file() and not any(part.startswith(".") for part in each.relative_to(path).parts)
     )
     if not files:
-        raise CommandError(f"{path} contains no files; give JIL files, or a directory of them")
+        raise CommandError(f"{path} contains no files; pass JIL files, or a directory of them")
     return files
 
 

@@ -125,7 +125,11 @@ def _no_such_job(job: str, estate: Estate, where: str) -> str:
 
     lower = {name.lower(): name for name in estate.jobs}
     near = [lower[name] for name in get_close_matches(job.lower(), lower, 3)]
-    meant = f"; did you mean {' or '.join(near)}?" if near else "; `headrace legacy jobs` lists them"
+    meant = (
+        f"; did you mean {' or '.join(near)}?"
+        if near
+        else "; `headrace legacy processes` lists the scanned jobs"
+    )
     return f"no job {job} {where}{meant}"
 
 

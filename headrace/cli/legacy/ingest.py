@@ -205,7 +205,7 @@ def quarantine(
         show(table(["file", "reason"], [(each.name, each.reason) for each in found]))
         typer.echo(f"They are in {folder.location}/quarantine; correct a file there, then --retry it.")
     else:
-        typer.echo("The quarantine is empty.")
+        typer.echo("No files are in quarantine.")
 
 
 def _print(loaded: Loaded) -> None:

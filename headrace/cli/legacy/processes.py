@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 Like = Annotated[
     str | None,
-    typer.Option(metavar="PATTERN", help="Only those with this name; % or * matches any text."),
+    typer.Option(metavar="PATTERN", help="Only those whose name matches; % or * matches any text."),
 ]
 
 

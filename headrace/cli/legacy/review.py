@@ -31,16 +31,16 @@ Pattern = Annotated[str, typer.Argument(metavar="PATTERN", help="The file patter
 )
 def review(
     export: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Export them to a file for editing.")
+        Path | None, typer.Option(metavar="FILE", help="Export candidates to a file for editing.")
     ] = None,
     apply: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", exists=True, dir_okay=False, help="Apply the decisions in a file."),
+        typer.Option(metavar="FILE", exists=True, dir_okay=False, help="Apply the decisions in this file."),
     ] = None,
     at_least: Annotated[
         float, typer.Option(min=0, max=1, metavar="CONFIDENCE", help="Minimum confidence.")
     ] = DOUBTFUL,
-    every: Annotated[bool, typer.Option("--all", help="Include decided ones.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Include candidates already decided.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List candidate datasets; export them, or apply decisions."""
@@ -106,7 +106,7 @@ def confirm(
     try:
         Entry(pattern=pattern, decision="confirm", dataset=dataset)
     except ValidationError as error:
-        raise CommandError(f"{dataset!r} is not a dataset key; use domain/name") from error
+        raise CommandError(f"{dataset!r} is not a valid dataset key; use domain/name") from error
     decision = Decision(
         pattern,
         Status.CONFIRMED,

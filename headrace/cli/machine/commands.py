@@ -23,7 +23,13 @@ app = typer.Typer()
 @app.command(epilog=examples("headrace up", "headrace up --port 3333"))
 def up(
     port: Annotated[
-        int | None, typer.Option(help="Port of Dagster's UI. Default: the first free one from 3000.")
+        int | None,
+        typer.Option(
+            metavar="PORT",
+            min=1,
+            max=65535,
+            help="Port of Dagster's UI. [default: the first free one from 3000]",
+        ),
     ] = None,
 ) -> None:
     """Serve Dagster and the catalog until Ctrl-C."""
@@ -82,7 +88,7 @@ def _stopped_words(services: Sequence[str]) -> str:
 def _refuse_used(stopped: Stopped) -> None:
     if stopped.sessions:
         raise CommandError(
-            f"PostgreSQL keeps running for {', '.join(stopped.sessions)}. Wait until they end, or stop it under them"
+            f"PostgreSQL keeps running for {', '.join(stopped.sessions)}. Wait until they end, or stop it anyway"
             " with `headrace down --force`."
         )
 

@@ -19,7 +19,7 @@ def init(
         Path, typer.Argument(metavar="NAME", help="The new folder; its name is the project's.")
     ],
     demo: Annotated[
-        bool, typer.Option("--demo", help="With datasets of real flights and an Autosys estate.")
+        bool, typer.Option("--demo", help="Include datasets of real flights and an Autosys estate.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

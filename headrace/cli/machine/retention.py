@@ -19,13 +19,13 @@ app = typer.Typer()
 def retention(
     delete: Annotated[bool, typer.Option("--delete", help="Delete the listed files.")] = False,
     hours: Annotated[
-        float, typer.Option(min=0, help="Keep files of runs started in the last HOURS hours.")
+        float, typer.Option(min=0, metavar="N", help="Keep files of runs started in the last N hours.")
     ] = 24,
     as_json: AsJson = False,
 ) -> None:
     """List files of runs that died before publishing.
 
-    --delete removes them. Versions are never touched, not even blocked or superseded ones, nor is anything that a live
+    --delete removes them. Versions are never removed, not even blocked or superseded ones, nor is anything that a live
     run may still publish.
     """
     from headrace.cli.common.frames import files_store
@@ -45,11 +45,13 @@ def retention(
             (each.dataset, each.tag, size(each.byte_size), ago(each.written_at), each.location)
             for each in found
         ]
-        show(table(["dataset", "tag", "#size", "begun", "location"], rows))
+        show(table(["dataset", "tag", "#size", "started", "location"], rows))
     total = size(sum(each.byte_size for each in found))
     typer.echo(
         "Nothing to remove."
         if not found
-        else f"{'Deleted' if delete else 'No version names'} these {len(found)}, {total} in all."
-        + ("" if delete else " `headrace retention --delete` removes them.")
+        else f"Deleted directories: {len(found)}, {total} in total."
+        if delete
+        else f"Directories without a version: {len(found)}, {total} in total. "
+        "`headrace retention --delete` deletes them."
     )

@@ -32,14 +32,14 @@ def materialize(
     selection: Annotated[
         list[str],
         typer.Argument(
-            metavar="SELECTION...",
+            metavar="SELECTION",
             help="Dataset keys, or Dagster's selection syntax: `+KEY` includes upstream datasets, "
             "`KEY+` downstream ones.",
             autocompletion=dataset_keys,
         ),
     ],
     partition: Annotated[
-        str | None, typer.Option("--partition", "-p", metavar="KEY", help="This partition.")
+        str | None, typer.Option("--partition", "-p", metavar="KEY", help="Materialize this partition.")
     ] = None,
     partitions: Annotated[
         str | None,
@@ -82,7 +82,7 @@ def materialize(
 def observe(
     dataset: Annotated[
         str | None,
-        typer.Argument(metavar="[DATASET]", help="Only this dataset.", autocompletion=dataset_keys),
+        typer.Argument(metavar="DATASET", help="Only this dataset.", autocompletion=dataset_keys),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -103,7 +103,7 @@ def observe(
     }
     if dataset is not None and dataset not in external:
         raise CommandError(
-            f"{dataset} is not an external dataset; those are {', '.join(sorted(external)) or 'none'}"
+            f"{dataset} is not an external dataset; external datasets: {', '.join(sorted(external)) or 'none'}"
         )
     chosen = [plan for key, plan in external.items() if dataset in (None, key)]
     with dagster_instance() as instance, progress("reading landed files"):
@@ -166,15 +166,13 @@ def check(as_json: AsJson = False) -> None:
     if problems:
         with relative_to(project_root()):
             listed = "" if as_json else "\n" + "\n".join(str(problem) for problem in problems)
-        raise CommandError(
-            f"{len(problems)} problem{'s' if len(problems) > 1 else ''} in the declarations{listed}"
-        )
+        raise CommandError(f"{len(problems)} problem{'s' if len(problems) > 1 else ''} found{listed}")
 
 
 def _partitions(one: str | None, several: str | None) -> tuple[str, str] | None:
     """Return the first and last key."""
     if one is not None and several is not None:
-        raise typer.BadParameter("give --partition or --partitions, not both")
+        raise typer.BadParameter("--partition and --partitions cannot be combined")
     if one is not None:
         return one, one
     if several is None:

@@ -179,7 +179,7 @@ def _summary(
         **{state.value.lower().replace("_", " "): worst[state] for state in sorted(OUT_OF_ORDER)},
         "with failed checks": sum(bool(each.failing) for each in statuses),
         "with warnings": sum(bool(each.warning) for each in statuses),
-        **{f"whose last run is {state.lower()}": runs[state] for state in ("RUNNING", "FAILED", "LOST")},
+        **{f"with last run {state.lower()}": runs[state] for state in ("RUNNING", "FAILED", "LOST")},
     }
     found = [f"{count:,} {words}" for words, count in counts.items() if count]
     summary = f"{len(statuses):,} datasets" + (f": {', '.join(found)}." if found else ", all in order.")
@@ -208,7 +208,7 @@ def _remarks(
             yield f"{dataset.key}: its last run {dataset.last_run_state.lower()}; headrace why {dataset.last_run_id}"
         if dataset.last_run_state == "RUNNING":
             started = moment(dataset.last_run_at)
-            yield f"{dataset.key}: a run has been running since {started}; headrace why {dataset.last_run_id}"
+            yield f"{dataset.key}: a run has been active since {started}; headrace why {dataset.last_run_id}"
         if dataset.newest_tag is None:
             yield f"{dataset.key} has never been published."
 
@@ -233,7 +233,7 @@ def _unreported(page: UnreportedPage) -> Iterator[str]:
         published = f"{version.dataset}{partition} is published as {version.tag}"
         if each.failure is None:
             yield (
-                f"{published}, but its run ended before Dagster and the systems to notify had the report; Headrace"
+                f"{published}, but its run ended before it was reported to Dagster and the systems to notify; Headrace"
                 f" sends it while `headrace up` runs; headrace why {version.run_id}"
             )
         else:
@@ -242,7 +242,7 @@ def _unreported(page: UnreportedPage) -> Iterator[str]:
                 f" {version.dataset}` sends them immediately"
             )
     if page.total > MAX_UNREPORTED:
-        yield f"{page.total - MAX_UNREPORTED:,} more published versions are not completely reported; --json lists them."
+        yield f"{page.total - MAX_UNREPORTED:,} more published versions are not fully reported; --json lists them."
 
 
 def _invalid(problems: Sequence[ProjectProblem]) -> Iterator[str]:

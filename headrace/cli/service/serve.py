@@ -16,12 +16,12 @@ app = typer.Typer()
     epilog=examples("headrace serve", "headrace serve --host 0.0.0.0 --port 3200"),
 )
 def serve(
-    port: Annotated[int, typer.Option(help="Port to listen on.")] = SERVICE.first_port,
+    port: Annotated[int, typer.Option(metavar="PORT", help="Port to listen on.")] = SERVICE.first_port,
     host: Annotated[
         str, typer.Option(help="Address to listen on; 0.0.0.0 for every host that reaches this one.")
     ] = "127.0.0.1",
 ) -> None:
-    """Serve the HTTP service alone until Ctrl-C.
+    """Run only the HTTP service until Ctrl-C.
 
     Query and report at http://HOST:PORT/api/v1 (documented at /api/v1/docs) with a token from `headrace access`.
     OpenLineage clients report to http://HOST:PORT. Each request is logged to standard error as a line of JSON.

@@ -44,7 +44,9 @@ def show_status(
         str | None, typer.Option("--domain", metavar="DOMAIN", help="Only of this domain.")
     ] = None,
     owner: Annotated[str | None, typer.Option("--owner", metavar="OWNER", help="Only of this owner.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many.")] = 100,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, metavar="N", help="Maximum number to list.")
+    ] = 100,
     as_json: AsJson = False,
 ) -> None:
     """List SLA objectives and their status, worst first."""
@@ -88,18 +90,21 @@ def show_status(
 @app.command(
     "history",
     epilog=examples(
-        "headrace sla history mart/delays", "headrace sla history mart/delays --since 2026-07-01"
+        "headrace sla history flights/daily_delays",
+        "headrace sla history flights/daily_delays --since 2026-07-01",
     ),
 )
 def show_history(
     subject: Subject,
     since: Annotated[
         datetime | None,
-        typer.Option("--since", metavar="TIME", parser=time_of, help="From this time. Default: 91 days ago."),
+        typer.Option(
+            "--since", metavar="TIME", parser=time_of, help="From this time. [default: 91 days ago]"
+        ),
     ] = None,
     until: Annotated[
         datetime | None,
-        typer.Option("--until", metavar="TIME", parser=time_of, help="To this time. Default: now."),
+        typer.Option("--until", metavar="TIME", parser=time_of, help="To this time. [default: now]"),
     ] = None,
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, metavar="N", help="Maximum number of outcomes and changes.")
@@ -153,7 +158,7 @@ def show_history(
     show(*parts)
 
 
-@app.command("explain", epilog=examples("headrace sla explain mart/delays"))
+@app.command("explain", epilog=examples("headrace sla explain flights/daily_delays"))
 def explain(subject: Subject, as_json: AsJson = False) -> None:
     """Show the critical path, forecast and incidents."""
     from headrace.database.connection import connect
@@ -235,7 +240,7 @@ def _objective_facts(objective: SlaObjectiveStatus) -> list[tuple[str, object]]:
         ("deadline", _due(objective)),
         ("expected", _forecast(objective)),
         (
-            "probability of a miss",
+            "miss probability",
             None if objective.miss_probability is None else f"{objective.miss_probability:.0%}",
         ),
         ("waits for", objective.waits_for),

@@ -24,7 +24,7 @@ def _clock(text: object) -> object:
     # YAML reads 22:00 as a sexagesimal number.
     found = _CLOCK.fullmatch(text) if isinstance(text, str) else None
     if found is None:
-        raise ValueError(f'{text!r} is not a time of day; write it in quotes, for example "22:00"')
+        raise ValueError(f'{text!r} is not a valid time of day; write it in quotes, for example "22:00"')
     return time(int(found[1]), int(found[2]))
 
 
@@ -81,8 +81,8 @@ SeverityName = Annotated[Severity, BeforeValidator(_severity, json_schema_input_
 class LimitDeclaration(Part):
     """A rate limit: at most so many notifications within a period; the rest is merged into a digest."""
 
-    at_most: Annotated[int, Field(ge=1, description="How many messages.")]
-    within: Annotated[Duration, Field(description="Within which time.")]
+    at_most: Annotated[int, Field(ge=1, description="Maximum number of notifications.")]
+    within: Annotated[Duration, Field(description="The period in which they count.")]
 
 
 class DestinationDeclaration(Part):
@@ -103,11 +103,14 @@ class DestinationDeclaration(Part):
 class HoursDeclaration(Part):
     """Hours of the week in local time."""
 
-    start: Annotated[Clock, Field(alias="from", description="When they begin.")]
+    start: Annotated[Clock, Field(alias="from", description="Start of the hours.")]
     end: Annotated[
-        Clock, Field(alias="to", description="When they end; on the next day where that is earlier.")
+        Clock,
+        Field(alias="to", description="End of the hours; on the next day if it is earlier than the start."),
     ]
-    days: Annotated[list[Day], Field(min_length=1, description="The days on which they begin.")] = list(DAYS)
+    days: Annotated[list[Day], Field(min_length=1, description="The days on which the hours begin.")] = list(
+        DAYS
+    )
     timezone: Annotated[Timezone | None, Field(description="The time zone. Default: the file's.")] = None
 
 
@@ -176,7 +179,7 @@ class LinksDeclaration(Part):
 class AlertsDeclaration(Part):
     """Who is notified of which alerts, and when."""
 
-    timezone: Annotated[Timezone, Field(description="Zone of hours that name none.")] = "UTC"
+    timezone: Annotated[Timezone, Field(description="The time zone of hours without one.")] = "UTC"
     destinations: Annotated[
         dict[
             Name,
@@ -185,7 +188,7 @@ class AlertsDeclaration(Part):
                 BeforeValidator(_from_url, json_schema_input_type=str | DestinationDeclaration),
             ],
         ],
-        Field(description="Where messages may go, by name."),
+        Field(description="Destinations of notifications, by name."),
     ] = {}
     limit: Annotated[LimitDeclaration, Field(description="The default rate limit of a destination.")] = (
         LimitDeclaration(at_most=30, within=timedelta(hours=1))
@@ -195,17 +198,21 @@ class AlertsDeclaration(Part):
         Field(description="How long after the last step of a route its steps start again, or `never`."),
     ] = REPEAT_EVERY
     acknowledge_for: Annotated[
-        Duration, Field(description="How long an acknowledgement lasts that is given without a duration.")
+        Duration, Field(description="How long an acknowledgement without a duration lasts.")
     ] = ACKNOWLEDGE_FOR
     owners: Annotated[
         dict[str, Names],
         Field(description="The destinations of each owner; `*` is for all others."),
     ] = {}
-    routes: Annotated[list[RouteDeclaration], Field(description="Which alerts go to whom.")] = []
+    routes: Annotated[
+        list[RouteDeclaration], Field(description="Which alerts go to which destinations.")
+    ] = []
     quiet_hours: Annotated[
         list[QuietDeclaration], Field(description="Hours in which only severe alerts are sent.")
     ] = []
-    links: Annotated[LinksDeclaration, Field(description="Where alerts link to.")] = LinksDeclaration()
+    links: Annotated[LinksDeclaration, Field(description="Addresses for links in notifications.")] = (
+        LinksDeclaration()
+    )
     heartbeat: Annotated[
         Annotated[str, AfterValidator(_heartbeat)] | None,
         Field(

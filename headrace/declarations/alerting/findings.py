@@ -72,7 +72,9 @@ def endless(quiet: Sequence[Quiet]) -> frozenset[Severity]:
 def _destinations(written: Written, origin: Origin) -> Iterator[DeclarationError]:
     for name, each in written.declared.destinations.items():
         if name == OWNERS:
-            yield origin.error(("destinations", name), f"{OWNERS!r} means the owners: call it otherwise")
+            yield origin.error(
+                ("destinations", name), f"{OWNERS!r} is reserved for the owners: choose another name"
+            )
         elif scheme := _unknown_scheme(each.url):
             near = get_close_matches(scheme, schemes(), 1)
             yield origin.error(
@@ -85,7 +87,7 @@ def _destinations(written: Written, origin: Origin) -> Iterator[DeclarationError
         elif not is_complete(each.url):
             yield origin.error(
                 ("destinations", name),
-                "the URL is not complete: nothing can be sent to it",
+                "the URL is incomplete: nothing can be sent to it",
                 "See https://appriseit.com/services/ for what the service needs.",
             )
 
@@ -136,7 +138,7 @@ def _recipient(written: Written, name: str, field: FieldPath, origin: Origin) ->
 
 def _unknown_destination(field: FieldPath, name: str, written: Written, origin: Origin) -> DeclarationError:
     known = sorted(written.declared.destinations)
-    hint = f"There are: {', '.join(known)}." if known else "Add it to `destinations`."
+    hint = f"Known: {', '.join(known)}." if known else "Add it to `destinations`."
     return origin.error(field, f"unknown destination {name!r}", hint)
 
 
@@ -154,7 +156,7 @@ def _unknown(
         yield origin.error(
             field,
             f"no dataset or process has the {what} {name!r}",
-            f"Did you mean {near[0]!r}?" if near else "Declare one, or remove this.",
+            f"Did you mean {near[0]!r}?" if near else "Declare one, or remove this entry.",
         )
 
 
@@ -162,7 +164,7 @@ def _repeated_names(written: Written, origin: Origin) -> Iterator[DeclarationErr
     names: set[str] = set()
     for place, route in zip(written.places_of("routes"), written.routes, strict=True):
         if route.name in names:
-            yield origin.error(("routes", place, "name"), f"another route is called {route.name!r}")
+            yield origin.error(("routes", place, "name"), f"another route is named {route.name!r}")
         names.add(route.name)
 
 
@@ -173,7 +175,7 @@ def _shadowed(written: Written, origin: Origin) -> Iterator[DeclarationError]:
             yield origin.error(
                 ("routes", place),
                 f"the route {route.name!r} never applies: {earlier.name!r} matches everything that it does",
-                f"Put it before {earlier.name!r}, or remove it.",
+                f"Move it before {earlier.name!r}, or remove it.",
             )
 
 

@@ -68,9 +68,7 @@ def load_rules(root: Path, subjects: Subjects = NO_SUBJECTS) -> LoadedRules:
     if not found:
         return LoadedRules(AlertRules())
     if len(found) > 1:
-        raise WrongRules(
-            [DeclarationError(file, 1, None, "there is more than one document", "Remove the `---`.")]
-        )
+        raise WrongRules([DeclarationError(file, 1, None, "more than one document", "Remove the `---`.")])
     (document,) = found
     if isinstance(document, NoDocument):
         raise WrongRules([document.problem])
@@ -88,9 +86,7 @@ def _declared(document: Document, origin: Origin) -> tuple[AlertsDeclaration, li
     """Return the declaration without invalid entries, the errors, and the places of the entries of lists."""
     written = document.value
     if not isinstance(written, dict):
-        raise WrongRules(
-            [origin.error((), "this is not a mapping", "Write `destinations:`, `routes:` and so on.")]
-        )
+        raise WrongRules([origin.error((), "not a mapping", "Write `destinations:`, `routes:` and so on.")])
     try:
         declared = AlertsDeclaration.model_validate(written)
     except ValidationError as error:

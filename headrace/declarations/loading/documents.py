@@ -106,7 +106,7 @@ def documents(file: Path) -> Iterator[Document | NoDocument]:
     except (OSError, UnicodeDecodeError) as error:
         readable = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
         problem = f"the file cannot be read: {error}"
-        yield NoDocument(readable, DeclarationError(file, 1, None, problem, "It has to be UTF-8 text."))
+        yield NoDocument(readable, DeclarationError(file, 1, None, problem, "Save it as UTF-8 text."))
         return
     starts = [0, *(match.start() for match in _SEPARATOR.finditer(text))]
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
@@ -182,6 +182,6 @@ def _syntax_error(file: Path, error: yaml.MarkedYAMLError, lines_before: int) ->
         file,
         line,
         None,
-        f"this is not YAML: {what}",
+        f"invalid YAML: {what}",
         "Check indentation, quotes and colons on this line and above.",
     )

@@ -120,7 +120,7 @@ def _component(document: Document, written: Any) -> type[dg.Component]:  # noqa:
 
     known = ", ".join(_TYPES)
     if not isinstance(written, Mapping) or "type" not in written:
-        raise wrong("type", "the document has no `type`", f"Begin it with `type:`, one of {known}.")
+        raise wrong("type", "the document has no `type`", f"Add `type:` at its beginning, one of {known}.")
     for name in written:
         if name not in _DOCUMENT_FIELDS:
             raise wrong(
@@ -149,7 +149,7 @@ def _rendered(attributes: Any, document: Document, root: Path) -> Any:  # noqa: 
         return render(attributes, root)
     except Exception as error:
         raise DeclarationError(
-            document.file, document.line_of(("attributes",)), None, f"a template cannot be filled in: {error}"
+            document.file, document.line_of(("attributes",)), None, f"a template cannot be rendered: {error}"
         ) from error
 
 
@@ -216,5 +216,5 @@ def import_failure(file: Path, error: Exception) -> DeclarationError:
         line,
         None,
         f"the file cannot be imported: {type(error).__name__}: {error}",
-        "What it declares is left out.",
+        "Its declarations are skipped.",
     )

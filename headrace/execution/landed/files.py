@@ -83,7 +83,7 @@ def not_looked_at(external: Sequence[ExternalPlan]) -> str | None:
         f"{plan.record.key} ({'no location' if plan.location is None else f'format {plan.record.format}'})"
         for plan in others
     )
-    return f"Not looked at, and so without versions but those that another program registers: {named}."
+    return f"Not observed; only versions that another program registers exist: {named}."
 
 
 def list_landed(plan: ExternalPlan, location: str) -> Listing:

@@ -129,7 +129,7 @@ def _isolated(plan: ExternalPlan, problems: list[str]) -> Iterator[None]:
             yield
     except Exception as error:
         problems.append(
-            f"{record.key} could not be looked at: {_cause(error)}. See that its location ({record.declared_at}) is "
+            f"{record.key} could not be observed: {_cause(error)}. Check that its location ({record.declared_at}) is "
             "right, and that Spark's settings and this user's rights lead there."
         )
 

@@ -86,7 +86,9 @@ def event_of(fields: Mapping[str, Any], place: Place) -> tuple[RunEvent | None, 
     try:
         return _event(report, payload, place), []
     except ImpossibleTime as error:
-        return None, [wrong(place, f"is missing, and the file's own time will not do: {error}", field="at")]
+        return None, [
+            wrong(place, f"is missing, and the file's own time cannot be used: {error}", field="at")
+        ]
 
 
 def wrong(place: Place, message: str, *, field: str | None = None, subject: str | None = None) -> Finding:
@@ -308,7 +310,7 @@ def _findings(error: ValidationError, given: Mapping[str, Any], place: Place) ->
             message = "is missing"
         elif item["type"].startswith(("date", "timezone")):
             kind = "date" if item["type"].startswith("date_") else "time"
-            message = f"{str(item['input'])[:80]!r} is not a {kind}; one is written {WRITTEN[kind]}"
+            message = f"{str(item['input'])[:80]!r} is not a {kind}; write {WRITTEN[kind]}"
         elif field and item["type"] != "value_error":
             message = f"{str(item['input'])[:80]!r}: {message[0].lower()}{message[1:]}"
         yield wrong(place, message, field=field, subject=_printable(str(named)) if named else None)

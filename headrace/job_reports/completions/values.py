@@ -42,7 +42,7 @@ def _instant(value: object, info: ValidationInfo) -> object:
             value = f"{found[1]}T{found[2]}:{found[3]}:{found[4]}"
         elif value.isdecimal() and not _PACKED.fullmatch(value):
             if len(value) > MAX_OTHER_DIGITS and len(value) not in _EPOCH_DIGITS:
-                raise ValueError(f"{value[:80]!r} is not a time; one is written {WRITTEN['time']}")
+                raise ValueError(f"{value[:80]!r} is not a time; write {WRITTEN['time']}")
             return value  # since 1970; `fromisoformat` would read some as a date, one digit in between and a time
         try:
             value = datetime.fromisoformat(value)
@@ -70,7 +70,7 @@ def day(value: object) -> object:
         elif _PACKED.fullmatch(text):
             text = f"{text[:4]}-{text[4:6]}-{text[6:]}"
         elif text.isdecimal():
-            raise ValueError(f"{text[:80]!r} is not a date; one is written {WRITTEN['date']}")
+            raise ValueError(f"{text[:80]!r} is not a date; write {WRITTEN['date']}")
     return text
 
 

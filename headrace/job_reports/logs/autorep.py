@@ -171,7 +171,9 @@ def _leave_out_earlier(job: _Job, file: str, order: str, zone: tzinfo) -> list[F
     earlier, job.details = job.details[:first], job.details[first:]
     if not earlier:
         return []
-    message = f"{len(earlier)} details are of runs before the one that began at {job.row['start']}, and are left out"
+    message = (
+        f"{len(earlier)} details are of runs before the one that began at {job.row['start']}, and are ignored"
+    )
     return [Finding("report/details", Severity.WARNING, message, file, earlier[0][0], job.name)]
 
 

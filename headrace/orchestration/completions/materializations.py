@@ -96,7 +96,7 @@ def materialization(pending: PendingMaterialization) -> dg.AssetMaterialization:
     return dg.AssetMaterialization(
         asset_key=key,
         partition=partition,
-        description=f"{description} This comes late: something newer was reported before."
+        description=f"{description} Late: a newer completion was reported before."
         if pending.late
         else description,
         metadata={name: scrubbed(value) for name, value in about.items() if value is not None},

@@ -50,5 +50,5 @@ catalog_retention_nightly = dg.ScheduleDefinition(
     cron_schedule="20 2 * * *",
     execution_timezone="UTC",
     default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Nightly; a missed night is made up for by the next.",
+    description="Nightly; the next night makes up for a missed one.",
 )

@@ -57,7 +57,7 @@ class Tick:
     def summary(self) -> str:
         """Summarise the tick for the Automation page."""
         if self.busy:
-            return "Another process sends alerts."
+            return "Another process is sending alerts."
         sent = self.decided
         sentences = []
         if sent.alert_events:
@@ -67,7 +67,7 @@ class Tick:
             sentences.append(f"{self.notifications} {noun(self.notifications, 'notification')} sent.")
         if self.failed:
             count = len(self.failed)
-            sentences.append(f"{count} {noun(count, 'destination')} refused notifications; see the log.")
+            sentences.append(f"{count} {noun(count, 'destination')} rejected notifications; see the log.")
         if self.held:
             sentences.append(f"Rate limited: {self.held} {noun(self.held, 'notification')}.")
         if sent.without_recipient:
@@ -134,7 +134,7 @@ class _Memory:
         try:
             self._right = load_rules(self._root)
             self.wrong = "\n".join(str(problem) for problem in self._right.problems)
-            self.effect = f"Invalid entries of {FILE} are left out"
+            self.effect = f"Invalid entries of {FILE} are ignored"
         except WrongRules as error:
             if self._right is None:
                 raise

@@ -88,13 +88,13 @@ def _log(context: dg.SensorEvaluationContext, taken: Taken) -> None:
 
 def _summary(taken: Taken, reported: int) -> str:
     if taken.busy:
-        files = "Another process reads the folder."
+        files = "Another process is reading the folder."
     elif taken.files or taken.problems or taken.waiting:
         new = taken.ingested.new
         files = f"{taken.files} {noun(taken.files, 'file')}, {new} {noun(new, 'new event')}."
         if taken.waiting:
             files += f" Being written: {taken.waiting} {noun(taken.waiting, 'file')}."
     else:
-        files = "No completion file."
+        files = "No new files."
     more = " More is left for the next tick." if taken.more else ""
     return f"{files}{more} {reported} {noun(reported, 'materialization')} reported."

@@ -58,7 +58,7 @@ def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
         return dg.SensorResult(
             asset_events=[materialization(version) for version in versions],
             cursor=versions[-1].created_at.isoformat() if versions else context.cursor,
-            skip_reason=None if versions else dg.SkipReason("No file has landed since the last look."),
+            skip_reason=None if versions else dg.SkipReason("No file has landed since the last tick."),
         )
 
     return landed_files

@@ -114,7 +114,7 @@ class _Registration:
 def summary(tick: Tick, wrong: Sequence[OutOfOrder]) -> str:
     """Summarise a tick and the current issues, for the Automation page."""
     if tick.skipped:
-        return "Another process evaluates the SLAs."
+        return "Another process is evaluating the SLAs."
     sentences = [
         f"{tick.evaluated:,} {noun(tick.evaluated, 'objective')} evaluated, {tick.predicted} forecast."
     ]

@@ -118,7 +118,8 @@ class Acknowledgement(BaseModel):
         Field(
             ge=timedelta(minutes=1),
             le=timedelta(days=30),
-            description="How long it lasts, in seconds or as an ISO 8601 duration. Default: as alerts.yaml says.",
+            description="Duration of the acknowledgement, in seconds or as an ISO 8601 duration. "
+            "[default: acknowledge_for of alerts.yaml]",
         ),
     ] = None
 
@@ -133,7 +134,7 @@ class HandOver(Acknowledgement):
 def list_alerts(
     engine: Database,
     caller: Reader,
-    state: Annotated[list[AlertState] | None, Query(description="Only those with this status.")] = None,
+    state: Annotated[list[AlertState] | None, Query(description="Only items with this status.")] = None,
     subject: Annotated[
         str | None,
         Query(max_length=1000, description="Only alerts about this dataset or process, or that affect it."),
@@ -183,7 +184,7 @@ def acknowledge_alert(
     return shown(engine, caller, _row(found, caller))
 
 
-@router.post("/alert/{alert_id}/hand-over", summary="Hand an alert over", response_model=AlertRow)
+@router.post("/alert/{alert_id}/hand-over", summary="Hand over an alert", response_model=AlertRow)
 def hand_alert_over(
     engine: Database,
     caller: Annotated[Caller, Depends(ACKNOWLEDGE)],

@@ -24,7 +24,8 @@ def list_audit(
     engine: Database,
     caller: Annotated[Caller, Depends(AUDIT)],
     subject: Annotated[
-        str | None, Query(max_length=300, description="Only of this one: `user:alice`, `service:airflow`.")
+        str | None,
+        Query(max_length=300, description="Only entries of this subject: `user:alice`, `service:airflow`."),
     ] = None,
     of: Annotated[str | None, Query(max_length=4000, description="Only entries about this object.")] = None,
     cursor: Cursor = None,
@@ -34,7 +35,7 @@ def list_audit(
     scope = caller.scope(Permission.AUDIT)
     if scope is None or scope.domains is not None:
         raise Forbidden(
-            f"{caller.subject} may audit some domains only, but the audit trail covers the whole organisation"
+            f"{caller.subject} may audit only some domains, but the audit trail covers the whole organisation"
         )
     before = place_of(cursor, tuple[int])[0] if cursor else None
     rows = entries(engine, subject=subject, object_name=of, before=before, limit=limit + 1)

@@ -64,7 +64,7 @@ class SensitiveColumns(BaseModel):
 
 @router.get(
     "/dataset/{dataset:key}/column-lineage",
-    summary="Show where the columns of a version come from",
+    summary="Show the column lineage of a version",
     response_model=VersionColumns,
 )
 def show_column_lineage(
@@ -76,17 +76,17 @@ def show_column_lineage(
 
 @router.get(
     "/dataset/{dataset:key}/column-lineage-changes",
-    summary="Compare where the columns of two versions come from",
+    summary="Compare the column lineage of two versions",
     response_model=LineageChanges,
 )
 def show_column_lineage_changes(
     engine: Database,
     caller: Reader,
     dataset: Dataset,
-    before: Annotated[str, Query(max_length=1000, description="The tag of the version before.")],
+    before: Annotated[str, Query(max_length=1000, description="The tag of the earlier version.")],
     after: Annotated[
         str | None,
-        Query(max_length=1000, description="The tag of the other version; by default the published one."),
+        Query(max_length=1000, description="The tag of the later version. [default: the published one]"),
     ] = None,
     partition: Partition = None,
 ) -> Response:
@@ -99,7 +99,7 @@ def show_column_lineage_changes(
 
 @router.get(
     "/dataset/{dataset:key}/column-impact",
-    summary="Show what a change of a column would break",
+    summary="Show the impact of a change to a column",
     response_model=ColumnImpact,
 )
 def show_column_impact(
@@ -107,10 +107,10 @@ def show_column_impact(
     caller: Reader,
     dataset: Dataset,
     column: Annotated[
-        str | None, Query(max_length=1000, description="The column; none for all of them.")
+        str | None, Query(max_length=1000, description="The column; all columns if omitted.")
     ] = None,
     depth: Annotated[
-        int, Query(ge=1, le=MAX_DEPTH, description="How many steps; 1 for what uses it itself.")
+        int, Query(ge=1, le=MAX_DEPTH, description="Maximum number of steps: 1 for direct uses.")
     ] = MAX_DEPTH,
 ) -> Response:
     """Show the datasets that use the column, with owners and SLAs; direct and indirect uses are listed separately."""
@@ -131,7 +131,7 @@ def show_sensitive(engine: Database, caller: Reader, dataset: Dataset) -> Respon
 
 @router.post(
     "/dataset/{dataset:path}/sensitive/clear",
-    summary="Clear a column of what it inherits",
+    summary="Clear an inherited sensitive column",
     response_model=SensitiveColumns,
 )
 def clear_column(
@@ -147,7 +147,7 @@ def clear_column(
 
 @router.post(
     "/dataset/{dataset:path}/sensitive/withdraw",
-    summary="Withdraw the clearing of a column",
+    summary="Make a cleared column sensitive again",
     response_model=SensitiveColumns,
 )
 def withdraw_clearing(

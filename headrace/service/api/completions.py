@@ -39,7 +39,7 @@ class RejectedDocument(BaseModel):
     """A document that was not stored."""
 
     line: int = Field(description="Its line in the body, from 1.")
-    field: Public[str | None] = Field(description="The field that is wrong.")
+    field: Public[str | None] = Field(description="The invalid field.")
     message: Public[str]
 
 
@@ -97,7 +97,7 @@ async def report_completions(request: Request, caller: Reporter, engine: Databas
     refusal = RefusedReceipt(
         title=HTTPStatus.BAD_REQUEST.phrase,
         status=HTTPStatus.BAD_REQUEST,
-        detail=f"none of the {count} documents was stored; see `rejected` and `forbidden`",
+        detail=f"none of {count} documents was stored; see `rejected` and `forbidden`",
         instance=request.url.path,
         request_id=str(getattr(request.state, "request_id", "")),
         **receipt.model_dump(),
@@ -120,9 +120,7 @@ def receive(engine: Engine, body: bytes, source: str, caller: Caller) -> Receipt
     receipt = Receipt(
         rejected=[_rejected(each.line or 1, each.attribute, each.message) for each in read.errors]
     )
-    events = unmeasured(
-        read.events, "no file is read for a report over HTTP; drop it into the completions folder"
-    )
+    events = unmeasured(read.events, "files cannot be measured over HTTP; write a completion file instead")
     events, unclear = with_processes(engine, events)
     receipt.rejected += [_rejected(_line(event), "process", why) for event, why in unclear]
     events = _allowed(engine, caller, events, receipt)

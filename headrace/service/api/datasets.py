@@ -98,10 +98,10 @@ def list_datasets(
     caller: Reader,
     search: Annotated[
         str | None,
-        Query(max_length=200, description="Only with this in key, description or owner, or as a tag."),
+        Query(max_length=200, description="Only datasets with this text in key, description, owner or tag."),
     ] = None,
     retired: Annotated[
-        bool, Query(description="The retired datasets, which the list omits otherwise.")
+        bool, Query(description="List the retired datasets, which are omitted otherwise.")
     ] = False,
     cursor: Cursor = None,
     limit: Limit = 100,
@@ -117,8 +117,8 @@ def list_datasets(
 def dataset_by_name(
     engine: Database,
     caller: Reader,
-    namespace: Annotated[str, Query(max_length=1000, description="As OpenLineage has it.")],
-    name: Annotated[str, Query(max_length=2000, description="As OpenLineage has it.")],
+    namespace: Annotated[str, Query(max_length=1000, description="As in OpenLineage.")],
+    name: Annotated[str, Query(max_length=2000, description="As in OpenLineage.")],
 ) -> Response:
     """Find the dataset that has, or had, this name: also a symlink, an alias, or the path of a version."""
     found = locate(engine, organisation_id(), namespace, name)
@@ -197,7 +197,7 @@ def list_quality(
     caller: Reader,
     dataset: Dataset,
     partition: Partition = None,
-    status: Annotated[CheckStatus | None, Query(description="Only results that are this.")] = None,
+    status: Annotated[CheckStatus | None, Query(description="Only results with this status.")] = None,
     cursor: Cursor = None,
     limit: Limit = 100,
 ) -> Response:

@@ -12,16 +12,16 @@ from headrace.events.openlineage.facet_schemas import core
 from headrace.service.http.problems import MEDIA_TYPE, Problem
 
 _REFUSALS = {
-    "400": "The request cannot be read.",
+    "400": "The request is malformed.",
     "401": "The token is missing or invalid.",
-    "403": "The caller may not.",
+    "403": "The caller lacks the permission.",
     "404": "Not found.",
-    "409": "Something is in the way.",
+    "409": "Conflict: already decided, declared or in progress.",
     "413": "The body is too large.",
-    "415": "The body is of a kind that is not read.",
-    "422": "A value is wrong.",
+    "415": "The content type is not supported.",
+    "422": "A value is invalid.",
     "429": "Too many requests.",
-    "503": "The catalog cannot be reached now; try again.",
+    "503": "The catalog is unavailable; try again.",
 }
 
 

@@ -29,7 +29,7 @@ T = TypeVar("T")
 router = APIRouter(prefix="/api/v1", tags=["events"])
 REPORT = requires(Permission.REPORT)
 Reporter = Annotated[Caller, Depends(REPORT)]
-Historical = Annotated[bool, Query(description="Historical: triggers no runs and no alerts.")]
+Historical = Annotated[bool, Query(description="Load as history: trigger no runs and no alerts.")]
 MAX_BATCH_EVENTS = 10_000  # events per batch
 _SHORT = 64 * 1024  # bytes per body
 _EVENT = [{"$ref": f"#/components/schemas/{name}"} for name in ("RunEvent", "DatasetEvent", "JobEvent")]
@@ -62,7 +62,7 @@ class BatchSummary(BaseModel):
 class FailedEvent(BaseModel):
     """A rejected event of a batch. field: the path within the event."""
 
-    index: int = Field(description="Its place in the batch, from 0.")
+    index: int = Field(description="Its index in the batch, from 0.")
     reason: Public[str]
     retriable: bool = Field(description="The event may be accepted if it is sent again unchanged.")
     field: Public[str | None] = None

@@ -73,13 +73,13 @@ class ImpactAnswer:
     next: Public[str | None]
 
 
-Direction_ = Annotated[Way, Query(alias="direction", description="Where to walk.")]
+Direction_ = Annotated[Way, Query(alias="direction", description="The direction of the traversal.")]
 Depth = Annotated[int, Query(ge=1, le=100, description="Maximum number of steps.")]
 
 
 @router.get(
     "/dataset/{dataset:key}/lineage",
-    summary="Show what a dataset comes from, or leads to",
+    summary="Show the lineage of a dataset",
     response_model=Lineage | VersionLineage | ColumnEdges | ProcessLineage,
 )
 def show_lineage(
@@ -91,11 +91,11 @@ def show_lineage(
     level: Annotated[Level, Query(description="Between what.")] = Level.DATASET,
     as_of: AsOf = None,
     version: Annotated[
-        str | None, Query(max_length=1000, description="Of the version with this tag; at level version.")
+        str | None, Query(max_length=1000, description="Only the version with this tag; for level version.")
     ] = None,
     partition: Partition = None,
     column: Annotated[
-        str | None, Query(max_length=1000, description="Of this column only; at level column.")
+        str | None, Query(max_length=1000, description="Only this column; for level column.")
     ] = None,
 ) -> Response:
     """Show the neighbours within some steps, and the edges between them.
@@ -126,7 +126,7 @@ def show_lineage(
 
 @router.get(
     "/process/{process:key}/lineage",
-    summary="Show what a process comes from, or leads to",
+    summary="Show the lineage of a process",
     response_model=ProcessLineage,
 )
 def show_process_lineage(
@@ -143,7 +143,7 @@ def show_process_lineage(
 
 @router.get(
     "/dataset/{dataset:key}/impact",
-    summary="Show who reads a dataset, directly and in the end",
+    summary="Show direct and transitive readers of a dataset",
     response_model=ImpactAnswer,
 )
 def show_impact(
@@ -152,7 +152,9 @@ def show_impact(
     dataset: Dataset,
     depth: Annotated[
         int | None,
-        Query(ge=1, le=MAX_DEPTH, description="How many steps; 1 for direct readers, none for all."),
+        Query(
+            ge=1, le=MAX_DEPTH, description="Maximum number of steps: 1 for direct readers; all if omitted."
+        ),
     ] = None,
     as_of: AsOf = None,
     cursor: Cursor = None,
@@ -188,8 +190,10 @@ def _refuse_misplaced(level: Level, **given: object) -> None:
         if value is not None and name not in means:
             raise Refused(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
-                f"{name} means nothing at level {level}",
+                f"{name} does not apply to level {level}",
                 field=f"query.{name}",
             )
     if given["version"] is not None and given["as_of"] is not None:
-        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "give version or as_of, not both", field="query.as_of")
+        raise Refused(
+            HTTPStatus.UNPROCESSABLE_ENTITY, "version and as_of cannot be combined", field="query.as_of"
+        )

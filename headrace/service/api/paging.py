@@ -19,10 +19,10 @@ MAX_PAGE_SIZE = 500  # rows per page
 T = TypeVar("T")
 K = TypeVar("K")
 
-Limit = Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE, description="How many at most.")]
+Limit = Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE, description="Maximum number of items.")]
 Cursor = Annotated[
     str | None,
-    Query(max_length=4000, description="The `next` of the page before; without one, the first page."),
+    Query(max_length=4000, description="The `next` of the previous page; the first page if omitted."),
 ]
 
 
@@ -32,7 +32,7 @@ class Page(BaseModel, Generic[T]):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     items: list[T]
-    next: Public[str | None] = Field(description="The cursor of the page that follows; null at the end.")
+    next: Public[str | None] = Field(description="The cursor of the next page; null on the last page.")
 
 
 def cursor_of(*values: object) -> str:

@@ -57,9 +57,9 @@ class RunAnswer:
 def list_processes(
     engine: Database,
     caller: Reader,
-    technology: Annotated[Technology | None, Query(description="Only those that this runs.")] = None,
+    technology: Annotated[Technology | None, Query(description="Only processes of this technology.")] = None,
     lifecycle: Annotated[
-        Literal["ACTIVE", "UNSCANNED", "RETIRED"] | None, Query(description="Only those with this status.")
+        Literal["ACTIVE", "UNSCANNED", "RETIRED"] | None, Query(description="Only items with this status.")
     ] = None,
     cursor: Cursor = None,
     limit: Limit = 100,
@@ -81,8 +81,8 @@ def list_runs(
     engine: Database,
     caller: Reader,
     process_id: Process,
-    state: Annotated[RunState | None, Query(description="Only those in this state.")] = None,
-    archived: Annotated[bool, Query(description="Also those that are in the archive.")] = False,
+    state: Annotated[RunState | None, Query(description="Only runs with this status.")] = None,
+    archived: Annotated[bool, Query(description="Include archived runs.")] = False,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Response:

@@ -55,7 +55,7 @@ class Rejection(BaseModel):
 
 @router.post(
     "/dataset/register",
-    summary="Request a new dataset",
+    summary="Register a dataset as a draft",
     status_code=HTTPStatus.CREATED,
     response_model=Registration,
 )
@@ -145,7 +145,7 @@ def _reviewed(
     caller.require(Permission.REVIEW, asked.dataset)
     if asked.submitted_by == caller.subject and not all(map(caller.may, Permission)):
         raise Forbidden(
-            f"{caller.subject} made this request: another steward reviews it, or a PLATFORM_ADMIN"
+            f"{caller.subject} made this registration: another steward, or a PLATFORM_ADMIN, must review it"
         )
     return once(
         engine,

@@ -37,7 +37,7 @@ Key = Annotated[str, Query(max_length=4000, description="The key of a dataset or
 def list_sla_statuses(
     engine: Database,
     caller: Reader,
-    state: Annotated[list[SlaStatus] | None, Query(description="Only those with this status.")] = None,
+    state: Annotated[list[SlaStatus] | None, Query(description="Only items with this status.")] = None,
     kind: Annotated[list[ObjectiveKind] | None, Query(description="Only objectives of these kinds.")] = None,
     key: Annotated[list[str] | None, Query(description="Only of these datasets and processes.")] = None,
     domain: Domain = None,
@@ -104,7 +104,7 @@ def subscribe_to_deadlines(
     _: Reader,
     domain: Domain = None,
     owner: Owner = None,
-    days: Annotated[int, Query(ge=1, le=92, description="How many days ahead.")] = 14,
+    days: Annotated[int, Query(ge=1, le=92, description="Number of days ahead.")] = 14,
 ) -> Response:
     """Return the deadlines of the next days as an iCalendar file, 2,000 at most."""
     from headrace.slas.calendar_feed import deadline_feed

@@ -130,7 +130,7 @@ def _too_large() -> Refused:
 def _refuse_nul(scope: Scope) -> None:
     """Refuse NUL characters: PostgreSQL's text has none, so no stored value can match."""
     if "\x00" in scope["path"]:
-        raise Refused(HTTPStatus.BAD_REQUEST, "the address contains a NUL character", field="path")
+        raise Refused(HTTPStatus.BAD_REQUEST, "the URL contains a NUL character", field="path")
     if b"%00" in scope["query_string"] or b"\x00" in scope["query_string"]:
         named = [
             name
@@ -146,7 +146,7 @@ def _refuse_kind(content_type: str) -> None:
     if kind != _JSON and not kind.endswith("+json"):
         raise Refused(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-            f"{kind or 'this'} is not read here: bodies are sent as {_JSON}",
+            f"{kind or 'this'} is not supported: send {_JSON}",
             field="header.content-type",
         )
 

@@ -30,11 +30,11 @@ class Metrics:
         self.registry = CollectorRegistry()
         labels = ("method", "route", "status")
         self.requests = Counter(
-            "headrace_http_requests", "Requests that were answered.", labels, registry=self.registry
+            "headrace_http_requests", "Requests answered.", labels, registry=self.registry
         )
         self.seconds = Histogram(
             "headrace_http_request_seconds",
-            "How long answers took.",
+            "Duration of responses in seconds.",
             ("method", "route"),
             buckets=_BUCKETS,
             registry=self.registry,
@@ -50,13 +50,11 @@ class Metrics:
         )
         self.silence = Gauge(
             "headrace_sensor_silence_seconds",
-            "How long ago what judges and what alerts last ticked.",
+            "Seconds since the sensors slas and alerts last ticked.",
             ("sensor",),
             registry=self.registry,
         )
-        self.events = Counter(
-            "headrace_events", "Events by what became of them.", ("outcome",), registry=self.registry
-        )
+        self.events = Counter("headrace_events", "Events by outcome.", ("outcome",), registry=self.registry)
 
 
 class Observing:
@@ -78,7 +76,7 @@ class Observing:
         except Exception:
             _LOG.exception("request %s failed", seen.request_id)
             if seen.status is None:
-                detail = "this should not have happened; the log has it under the request's id"
+                detail = "internal error; the log has the details under the request id"
                 failure = answer(scope, HTTPStatus.INTERNAL_SERVER_ERROR, detail)
                 await failure(scope, receive, seen.send)
         finally:

@@ -67,8 +67,8 @@ class Problem(BaseModel):
     status: int
     detail: str = Field(description="The problem and its solution.")
     instance: str = Field(description="The request path.")
-    request_id: str = Field(description="By which the log has it.")
-    errors: list[FieldProblem] = Field(default=[], description="The fields that are wrong, where fields are.")
+    request_id: str = Field(description="The id of the request in the log.")
+    errors: list[FieldProblem] = Field(default=[], description="The invalid fields, if any.")
 
 
 class Refused(Exception):
@@ -125,7 +125,7 @@ def _http(request: Request, error: Exception) -> JSONResponse:
     if error.status_code == HTTPStatus.NOT_FOUND and detail == HTTPStatus.NOT_FOUND.phrase:
         detail = "no such route; /api/v1/docs lists all routes"
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        detail = f"{request.method} cannot be used here"
+        detail = f"{request.method} is not allowed here; the header Allow lists the methods"
     errors = []
     if (
         error.status_code == HTTPStatus.BAD_REQUEST and error.__cause__ is not None
@@ -138,7 +138,9 @@ def _http(request: Request, error: Exception) -> JSONResponse:
 def _invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
     errors = [
-        FieldProblem(field=".".join(map(str, each["loc"])), message=str(each["msg"]))
+        FieldProblem(
+            field=".".join(map(str, each["loc"])), message=str(each["msg"]).removeprefix("Value error, ")
+        )
         for each in error.errors()
     ]
     named = "; ".join(f"{each.field}: {each.message}" for each in errors[:5])
@@ -161,7 +163,7 @@ def unavailable(scope: Mapping[str, Any]) -> JSONResponse:
     return answer(
         scope,
         HTTPStatus.SERVICE_UNAVAILABLE,
-        f"the catalog cannot be reached now; nothing was stored. Try again in {RETRY_SECONDS} s",
+        f"the catalog is unavailable; nothing was stored. Try again in {RETRY_SECONDS} s",
         headers={"Retry-After": str(RETRY_SECONDS)},
     )
 

@@ -10,7 +10,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 HEAD_SECONDS = 10.0  # from the connection, or the end of the last response, to the end of the head
 MAX_HEAD_BYTES = 64 * 1024  # bytes of the request line and headers
 _TOO_LARGE = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
-_DETAIL = f"the address and the headers have more than {MAX_HEAD_BYTES:,} bytes"
+_DETAIL = f"the URL and the headers have more than {MAX_HEAD_BYTES:,} bytes"
 _BODY = (
     f'{{"type":"about:blank","title":"{_TOO_LARGE.phrase}","status":{_TOO_LARGE.value},"detail":"{_DETAIL}"}}'
 )

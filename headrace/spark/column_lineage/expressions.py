@@ -230,7 +230,7 @@ class Expressions:
         return with_dependency(made, Value(length, made.doubt or whole.doubt))
 
     def _variable(self, name: str) -> Value:
-        reason = f"the session's variable {name}: what it was set to is not in the plan"
+        reason = f"the session's variable {name}: its value is not in the plan"
         return rows(self._inputs, False, Doubt(reason, 0.2))
 
     def _function(self, kind: str, name: str, *arguments: Reference) -> Value:

@@ -48,7 +48,9 @@ def _database_query(node: Node) -> Frame:
         tables = frozenset(".".join(part.name for part in each.parts) for each in found)
     except SqlglotError:
         tables = frozenset()
-    doubt = Doubt("a query that the database runs: the plan does not show what its columns are made of", 0.2)
+    doubt = Doubt(
+        "a query that the database runs: the plan does not show what its columns are derived from", 0.2
+    )
     return Frame(dict.fromkeys(node["o"], rows(tables, False, doubt)), tables)
 
 

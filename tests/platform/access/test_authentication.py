@@ -59,7 +59,7 @@ def test_only_the_digest_of_a_token_is_kept(engine: Engine) -> None:
 @pytest.mark.parametrize("change", [lambda t: t[:-1], lambda t: t + "A", lambda t: t.replace("hrs_", "hrt_")])
 def test_a_token_that_was_changed_is_refused(engine: Engine, change: Any) -> None:
     token = tokens.issue_service_token(engine, "airflow", [Permission.REPORT], by="test")
-    with pytest.raises(Unauthenticated, match="not one that this catalog has issued"):
+    with pytest.raises(Unauthenticated, match="this catalog did not issue the token"):
         caller_of(engine, None, change(token))
 
 
@@ -243,7 +243,7 @@ def test_which_organisation_is_meant(engine: Engine, development: Any) -> None:
 def test_a_headrace_token_does_not_open_another_organisation(engine: Engine) -> None:
     grants.add_organisation(engine, "acme", by="test")
     token = tokens.issue_service_token(engine, "airflow", [Permission.READ], by="test")
-    with pytest.raises(Forbidden, match="is of another organisation than acme"):
+    with pytest.raises(Forbidden, match="belongs to another organisation, not to acme"):
         caller_of(engine, None, token, "acme")
 
 

@@ -306,7 +306,7 @@ def test_incidents_that_a_run_caused_do_not_say_it_either(people: Any) -> None:
     )
     assert seen(people, CONSUMER, [incident]) == [replace(incident, reason=MASK)]
     assert seen(people, caller(Role.DATA_OWNER, domain="crm"), [incident]) == [incident]
-    late = replace(incident, run_id=None, reason="nothing came by 06:00")
+    late = replace(incident, run_id=None, reason="nothing arrived by 06:00")
     assert seen(people, CONSUMER, [late]) == [late]
 
 

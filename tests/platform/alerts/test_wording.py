@@ -67,7 +67,7 @@ def test_an_alert_says_what_since_when_why_who_is_hit_what_to_do_and_where_to_lo
         "Cause: The partition 2026-11-01 was due at 08:30. Waiting for autosys/LOAD_FLIGHTS, for 42 minutes.\n"
         "Expected: 2026-11-02 10:00Z (19:00 Asia/Tokyo), between 2026-11-02 09:50Z (18:50 Asia/Tokyo) "
         "and 2026-11-02 10:10Z (19:10 Asia/Tokyo); "
-        "the probability of a miss is 97%\n"
+        "the probability of missing the deadline is 97%\n"
         "Owners: team:data\n"
         "Also affected: mart/report (team:bi), mart/x and 12 more\n"
         "Deadlines: mart/report by 2026-11-02 12:00Z (13:00 Europe/Berlin); mart/x late since 2026-11-02 08:00Z\n"
@@ -146,14 +146,14 @@ def test_a_pause_and_a_changed_sla_are_no_recovery() -> None:
     assert "the SLA was changed; the former deadline was not met" in changed.body
     retired = render(replace(paused, facts={"ended_by": "RETIRED"}), over, Links(), at(30))
     assert retired.title == "Retired: LATE mart/delays"
-    assert "mart/delays was found to be retired" in retired.body
+    assert "mart/delays was retired; its SLA no longer applies" in retired.body
 
 
 def test_a_recovery_of_what_was_never_delivered_says_so() -> None:
     alert, notification = sent(Kind.LATE)
     over = replace(notification, purpose=Purpose.UNDELIVERED)
     body = render(replace(alert, closed_at=at(30)), over, Links(), at(30)).body
-    assert "Note: This is the first notification of it that could be delivered to you." in body
+    assert "Note: This is the first notification about this alert that reached you." in body
 
 
 def test_a_digest_of_recoveries_says_that_they_have_ended() -> None:

@@ -45,9 +45,9 @@ def test_a_box_starts_its_members_and_ends_with_the_last() -> None:
     ]  # fmt: skip
     assert found.start("M2").why == (
         "box B starts 2026-12-01 13:00 UTC",
-        "s(M1): M1 is to end 2026-12-01 13:10 UTC",
+        "s(M1): M1 is expected to end 2026-12-01 13:10 UTC",
     )
-    assert found.finish("B").why == ("the last member, M2, is to end 2026-12-01 13:30 UTC",)
+    assert found.finish("B").why == ("the last member, M2, is expected to end 2026-12-01 13:30 UTC",)
 
 
 def test_the_mean_of_the_box_itself_goes_before_its_members() -> None:
@@ -139,11 +139,11 @@ def test_a_lookback_is_held_against_the_last_of_what_is_waited_for() -> None:
     ("text", "reason"),
     [
         ("insert_job: X\n", "by hand only"),
-        ("insert_job: X\ncondition: f(A)\ninsert_job: A\n", "only if A goes wrong"),
+        ("insert_job: X\ncondition: f(A)\ninsert_job: A\n", "only if A fails"),
         ("insert_job: X\ncondition: s(A)\n", "no such job"),
         ("insert_job: X\ncondition: s(A^PRD)\n", "another scheduler"),
         ("insert_job: X\ncondition: !s(A)\n", "cannot be read"),
-        ("insert_job: X\ncondition: s(A)\ninsert_job: A\ncondition: s(X)\n", "in a circle"),
+        ("insert_job: X\ncondition: s(A)\ninsert_job: A\ncondition: s(X)\n", "in a cycle"),
         ("insert_job: X box_name: B\n", "does not exist"),
         ("insert_job: X\ncondition: s(A)\n" + clock("A", "13:00"), "how long it takes is not known"),
         (clock("A", "13:00", "run_calendar: C") + "insert_job: X\ncondition: s(A)\n", "exclude each other"),
@@ -208,7 +208,7 @@ def test_not_running_is_false_while_the_job_runs() -> None:
     )
     found = forecast(text + clock("Z", "13:05", "condition: s(Y) & n(A)"), A=60)
     assert [row[0] for row in times(found, "X", "Y", "Z")] == ["01 14:00", "01 15:00", "01 14:00"]
-    assert found.start("X").why[-1] == "n(A): A is to end 2026-12-01 14:00 UTC"
+    assert found.start("X").why[-1] == "n(A): A is expected to end 2026-12-01 14:00 UTC"
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_a_reported_end_is_kept(catalog: Engine) -> None:
 def test_running_and_lost_are_no_ends(catalog: Engine) -> None:
     with attempt(catalog, run_id=uuid4(), process_key="mart/delays") as current:
         for state in (RunState.RUNNING, RunState.LOST):
-            with pytest.raises(ValueError, match="is not how an attempt ends"):
+            with pytest.raises(ValueError, match="is not a final state"):
                 current.end(state)
 
 

@@ -130,4 +130,4 @@ def test_an_unreadable_archive_is_a_server_error(
             answer = client.get(f"/api/v1/{path}")
             assert answer.status_code == 503, answer.text
             assert "parquet" not in answer.text
-    assert "is not there. The catalog counts on it" in caplog.text
+    assert "is missing, and the catalog needs it" in caplog.text

@@ -111,7 +111,7 @@ def test_values_survive_json_and_the_facet_has_all_of_them() -> None:
 
 
 def test_a_source_cannot_be_direct_by_a_filter() -> None:
-    with pytest.raises(ValueError, match="FILTER is not a way of DIRECT"):
+    with pytest.raises(ValueError, match="FILTER is not a subtype of DIRECT"):
         ColumnSource("x/y", "a", How.DIRECT, Subtype.FILTER)
 
 

@@ -201,7 +201,7 @@ def test_a_key_or_tag_of_something_else_is_refused(catalog: Engine, draft: Any) 
 
 
 def test_two_drafts_of_one_partition_are_refused(catalog: Engine, draft: Any) -> None:
-    with pytest.raises(ValueError, match="two drafts for one partition: mart/delays"):
+    with pytest.raises(ValueError, match="two drafts for the same partition: mart/delays"):
         publish(catalog, None, [draft(), draft()])
 
 

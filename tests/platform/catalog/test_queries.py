@@ -140,7 +140,7 @@ def test_why_of_too_many_lists_them(catalog: Engine) -> None:
     for end in ("1", "2"):
         with attempt(catalog, run_id=uuid4(), process_key="mart/delays", dagster_run_id=f"dddd-{end}"):
             pass
-    with pytest.raises(UnknownRun, match="dddd fits 2 runs: dddd-1, dddd-2"):
+    with pytest.raises(UnknownRun, match="dddd matches 2 runs: dddd-1, dddd-2"):
         explain_run(catalog, "dddd")
 
 

@@ -98,7 +98,7 @@ def test_a_person_retires_and_restores_a_dataset_with_a_reason(catalog: Engine) 
     assert (found.key, found.by, found.reason) == ("mart/report", "user:alice", "nobody reads it")
     assert lifecycle(catalog, "mart/report") == "RETIRED"
     assert "RETIREMENT" in entries(catalog, object_name="mart/report")[0].object_type
-    with pytest.raises(RetirementRefused, match="retired already"):
+    with pytest.raises(RetirementRefused, match="is already retired"):
         retire(catalog, "mart/report", by="user:bob", reason="again")
     restore(catalog, "mart/report", by="user:bob", reason="the auditors read it")
     assert listed(catalog) == ALL

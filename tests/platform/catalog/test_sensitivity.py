@@ -126,7 +126,7 @@ def test_an_owner_clears_a_column_and_all_that_is_made_from_it(chain: Any) -> No
         "no person's own",
     )
     assert cleared.at is not None
-    with transaction(chain) as cursor, pytest.raises(DecisionRefused, match="cleared already"):
+    with transaction(chain) as cursor, pytest.raises(DecisionRefused, match="is already cleared"):
         clear(cursor, "hr/addresses", "address", by="ann", reason="again")
     with transaction(chain) as cursor:
         withdraw(cursor, "hr/addresses", "address", by="bob")

@@ -72,7 +72,7 @@ def test_an_acknowledged_alert_is_handed_over(invoke: Invoke, ask: Ask, alerted:
     early = invoke("alerts", "hand-over", alerted[:8], "team:ops")
     assert early.exit_code == 1
     assert "only an acknowledged one can be handed over" in early.output
-    assert "is not a length of time" in invoke("alerts", "ack", alerted[:8], "--for", "4").output
+    assert "is not a valid duration" in invoke("alerts", "ack", alerted[:8], "--for", "4").output
     taken = ask("alerts", "ack", alerted[:8], "--for", "4h")
     assert taken["acknowledged_until"] is not None
     handed = invoke("alerts", "hand-over", alerted[:8], "team:ops", "--comment", "the load fails")

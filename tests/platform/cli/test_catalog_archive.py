@@ -69,4 +69,4 @@ def test_what_is_not_found_says_where_else_to_look(old: Engine, invoke: Invoke) 
 def test_what_is_no_state_is_refused(old: Engine, invoke: Invoke) -> None:
     result = invoke("catalog", "runs", "--state", "LATE")
     assert result.exit_code == 2
-    assert "'LATE' is not a run state; use one of RUNNING, SUCCESS" in result.stderr
+    assert "'LATE' is not a run status; use one of RUNNING, SUCCESS" in result.stderr

@@ -226,7 +226,7 @@ def test_an_owner_clears_what_a_column_inherits(chain: Engine, ask: Ask, invoke:
     )
     assert invoke("sensitive", "withdraw", "shop/bill.customer").exit_code == 0
     assert "is not cleared" in invoke("sensitive", "withdraw", "shop/bill.customer").stderr
-    assert "give a column" in invoke("sensitive", "withdraw", "shop/bill").stderr
+    assert "is a dataset, not a column" in invoke("sensitive", "withdraw", "shop/bill").stderr
     assert "shop/audit has no sensitive columns" in invoke("sensitive", "show", "shop/audit").stdout
 
 

@@ -111,7 +111,9 @@ def test_no_rows_are_a_file_with_columns(frame: DataFrame, tmp_path: Path, file_
 def test_an_existing_file_stays(frame: DataFrame, tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("mine")
-    with pytest.raises(ExportRefused, match="already exists; give another name, or replace it with --force"):
+    with pytest.raises(
+        ExportRefused, match="already exists; choose another name, or replace it with --force"
+    ):
         export(frame, path, FileFormat.csv)
     assert path.read_text() == "mine"
     assert export(frame, path, FileFormat.csv, overwrite=True) == 3
@@ -130,7 +132,7 @@ def test_a_folder_that_is_not_there(frame: DataFrame, tmp_path: Path) -> None:
         ExportRefused, match="No such file or directory; name a file in a folder that you may write"
     ):
         export(frame, tmp_path / "nowhere" / "x.csv", FileFormat.csv)
-    with pytest.raises(ExportRefused, match="is a directory; give a file name"):
+    with pytest.raises(ExportRefused, match="is a directory; name a file"):
         export(frame, tmp_path, FileFormat.csv, overwrite=True)
 
 

@@ -178,7 +178,7 @@ def test_an_unknown_start_has_a_reason_and_a_lower_bound(ask: Ask, invoke: Invok
     ("words", "code", "message"),
     [
         (("expected", "fin_night_bx", NIGHT), 1, "no job fin_night_bx in these files; did you mean FIN_NIGHT"),
-        (("expected", "ZZZ", NIGHT), 1, "`headrace legacy jobs` lists them"),
+        (("expected", "ZZZ", NIGHT), 1, "`headrace legacy processes` lists the scanned jobs"),
         (("expected", "FIN_NIGHT_BOX", NIGHT, "--zone", "Nowhere"), 2, "write a name such as Europe/London"),
         (("report", "none.jil"), 2, "'none.jil' does not exist"),
         (("report",), 2, "Missing argument 'FILES'"),
@@ -271,7 +271,7 @@ def test_what_the_page_about_estates_shows_is_what_the_commands_print(
     copytree(SAMPLES, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     page = (REPOSITORY / "docs" / "autosys.md").read_text(encoding="utf-8")
-    page, _, _ = page.partition("## Put it into the catalog")  # what follows needs more than files
+    page, _, _ = page.partition("## Scan into the catalog")  # what follows needs more than files
     shown = re.findall(r"^\$ (.*)\n((?:(?!\$ |```).*\n)*)", page, re.MULTILINE)
     assert {shlex.split(line)[2] for line, _ in shown if line.startswith("headrace legacy ")} == {
         "report", "jobs", "expected", "candidates", "diff",

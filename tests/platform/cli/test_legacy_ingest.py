@@ -154,7 +154,7 @@ def test_why_explains_a_run_elsewhere(engine: Engine, invoke: Any, ask: Any, fee
 
 
 def test_what_is_in_quarantine_is_listed_and_put_back(engine: Engine, invoke: Any, ask: Any) -> None:
-    assert "The quarantine is empty." in invoke("legacy", "quarantine").stdout
+    assert "No files are in quarantine." in invoke("legacy", "quarantine").stdout
     folder = LocalFolder(settings().home / "completions")
     bad = settings().home / "completions" / "bad.json"
     bad.write_text('{"process": "LOAD", "status": "SUCESS"}')

@@ -123,7 +123,7 @@ def test_a_taken_port_is_reported(invoke: Invoke, engine: Engine) -> None:
         other.listen()
         done = invoke("serve", "--port", str(other.getsockname()[1]))
     assert done.exit_code == 1
-    assert "cannot be listened on. Choose a free one with --port." in done.stderr
+    assert "is not available. Choose a free one with --port." in done.stderr
 
 
 def test_what_waits_for_which_job_is_listed(

@@ -142,7 +142,7 @@ def test_a_confirmed_candidate_is_a_dataset_with_its_jobs(
     pattern = "/data/in/ledger_{YYYYMMDD}.csv"
     assert ask("datasets")["datasets"] == []
     assert "did you mean" in invoke("legacy", "confirm", "/data/in/ledger.csv", "--as", "fin/raw").stderr
-    assert "is not a dataset key" in invoke("legacy", "confirm", pattern, "--as", "raw").stderr
+    assert "is not a valid dataset key" in invoke("legacy", "confirm", pattern, "--as", "raw").stderr
     message = invoke("legacy", "confirm", pattern, "--as", "fin/raw", "--owner", "team:fin")
     assert message.stdout == f"{pattern} is confirmed as fin/raw.\n"
     invoke("legacy", "confirm", "/data/out/ledger.dat", "--as", "fin/loaded")
@@ -226,7 +226,7 @@ def test_a_wrong_entry_of_a_review_is_lost_alone(
     for message in (
         f"{file}:1: error: /data/out/ledger.dat: a confirmed candidate needs a `dataset: domain/name`",
         f"{file}:8: error: a.decision: input should be 'pending', 'confirm' or 'reject'",
-        f"{file}:10: error: this is not YAML",
+        f"{file}:10: error: invalid YAML",
     ):
         assert message in result.stderr
 
@@ -298,7 +298,7 @@ def test_the_page_shows_what_a_scan_prints(
     copytree(SAMPLES, tmp_path / "samples")
     monkeypatch.chdir(tmp_path / "samples")
     page = (REPOSITORY / "docs" / "autosys.md").read_text(encoding="utf-8")
-    section = page.partition("## Put it into the catalog")[2]
+    section = page.partition("## Scan into the catalog")[2]
     files = ("night_batch.jil", "forms.jil", "calendars.txt")
     assert f"headrace legacy scan {' '.join(files)}\n" in section
     invoke("legacy", "scan", *files)
@@ -357,4 +357,4 @@ def test_descriptions_are_stored_as_of_no_instance(engine: Engine, invoke: Invok
     described.write_text("- name: a.sh\n  technology: shell\n  reads: /data/a.csv\n")
     assert invoke("legacy", "scan", str(described), "--instance", "PRD").stdout.endswith("Stored.\n")
     refused = invoke("legacy", "confirm", "/data/a.csv", "--as", "fin/a", "--instance", "PRD").stderr
-    assert "/data/a.csv was found without an instance; leave `--instance` out" in " ".join(refused.split())
+    assert "/data/a.csv was found without an instance; omit `--instance`" in " ".join(refused.split())

@@ -36,7 +36,7 @@ def test_installed_verified_filled_and_removed(invoke: Invoke, url: str) -> None
     made = invoke("setup-lineage", url, "--openlineage", *there)
     assert made.exit_code == 0, made.stderr
     assert made.stdout.startswith("Created ol_namespace, ol_dataset,")
-    assert "LIN_* tables found and left alone: lin_column." in made.stdout
+    assert "LIN_* tables found and left unchanged: lin_column." in made.stdout
     assert "All OL_* tables already exist." in invoke("setup-lineage", "-o", *there).stdout
     verified = invoke("setup-lineage", "--openlineage-only", "--verify", *there)
     assert verified.stdout == "All OL_* tables, keys and indexes are installed (spec 2-0-2, schema 1.0.0).\n"
@@ -61,8 +61,8 @@ def test_a_dry_run_connects_to_nothing(invoke: Invoke) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "give --openlineage"),
-        (["-o", "--openlineage-only"], "give --openlineage"),
+        ([], "pass --openlineage"),
+        (["-o", "--openlineage-only"], "pass --openlineage"),
         (["-o", "--verify", "--drop"], "--verify cannot be combined with --drop or --dry-run"),
         (["-o", "--verify", "--dry-run"], "--verify cannot be combined with --drop or --dry-run"),
     ],
@@ -110,8 +110,8 @@ def test_the_graph_goes_to_standard_output(invoke: Invoke, shop: Engine) -> None
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["export"], "give one of --format"),
-        (["export", "--format", "graphml", "--tables"], "give one of --format"),
+        (["export"], "pass either --format"),
+        (["export", "--format", "graphml", "--tables"], "pass either --format"),
         (["export", "--format", "graphml", "--schema", "x"], "require --tables"),
     ],
 )

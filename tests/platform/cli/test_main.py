@@ -109,7 +109,25 @@ def test_wrong_settings_name_the_field(configured: Configure, invoke: Invoke) ->
     result = invoke("datasets")
     assert result.exit_code == 1
     assert "invalid settings; correct headrace.toml or the environment:" in result.stderr
-    assert "spark.colour: Extra inputs are not permitted (HEADRACE_SPARK__COLOUR)" in result.stderr
+    assert "spark.colour: unknown setting (HEADRACE_SPARK__COLOUR)" in result.stderr
+
+
+def test_a_settings_file_that_is_not_toml_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Invoke
+) -> None:
+    (tmp_path / "headrace.toml").write_text("name = [")
+    monkeypatch.setenv("HEADRACE_PROJECT", "")
+    settings.cache_clear()
+    result = invoke("--project", str(tmp_path), "datasets")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"error: {tmp_path / 'headrace.toml'} is not valid TOML: ")
+    settings.cache_clear()
+
+
+def test_a_port_out_of_range_is_wrong_usage(invoke: Invoke) -> None:
+    result = invoke("up", "--port", "99999")
+    assert result.exit_code == 2
+    assert "should be less than or equal to 65535" in result.stderr
 
 
 def test_a_variable_that_is_no_json_is_named(configured: Configure, invoke: Invoke) -> None:
@@ -260,7 +278,7 @@ def test_check_finds_a_workspace_that_serves_nothing(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--partition", "a", "--partitions", "a...b"), "give --partition or --partitions, not both"),
+        (("--partition", "a", "--partitions", "a...b"), "--partition and --partitions cannot be combined"),
         (("--partitions", "a"), "'a' is not FIRST...LAST, as in 2013-01-01...2013-01-31"),
         (("--partitions", "...b"), "'...b' is not FIRST...LAST"),
     ],
@@ -332,7 +350,7 @@ def test_sigterm_ends_a_command_with_a_message(tmp_path: Path) -> None:
         time.sleep(0.1)
     process.terminate()
     _, errors = process.communicate(timeout=WAIT_SECONDS)
-    assert "error: ended by SIGTERM" in errors
+    assert "error: stopped by SIGTERM" in errors
     assert process.returncode == 143
 
 

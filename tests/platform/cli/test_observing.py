@@ -47,8 +47,8 @@ def test_for_people(invoke: Invoke) -> None:
     assert "shop/orders: 1 new, 2 rows" in done.stdout
     assert f"shop/late: nothing at file://{settings().home.resolve()}/late.json yet" in done.stdout
     assert "shop/people (no location), shop/ledger (format db2)" in done.stdout
-    assert invoke("observe", "shop/people").stdout.startswith("No new files.\nNot looked at")
-    assert "Not looked at" not in invoke("observe", "shop/orders").stdout
+    assert invoke("observe", "shop/people").stdout.startswith("No new files.\nNot observed")
+    assert "Not observed" not in invoke("observe", "shop/orders").stdout
 
 
 @pytest.mark.usefixtures("landed")

@@ -81,7 +81,7 @@ def test_export(written: Engine, ask: Ask, invoke: Invoke, tmp_path: Path) -> No
     assert list(csv.reader(path.open())) == [["id", "name"], ["1", "***"], ["2", "***"], ["3", ""]]
     again = invoke("read", "shop/raw", "--export", str(path))
     assert again.exit_code == 1
-    assert "already exists; give another name, or replace it with --force" in again.stderr
+    assert "already exists; choose another name, or replace it with --force" in again.stderr
     forced = invoke("read", "shop/raw", "--export", str(path), "--force", "--head", "1", "--unmask")
     assert forced.stdout == f"1 rows written to {path}\n"
     assert path.read_text() == '"id","name"\n1,"Ada"\n'
@@ -90,11 +90,11 @@ def test_export(written: Engine, ask: Ask, invoke: Invoke, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("--version", "raw-1", "--as-of", "2026-01-01"), 2, "give --version or --as-of, not both"),
+        (("--version", "raw-1", "--as-of", "2026-01-01"), 2, "--version and --as-of cannot be combined"),
         (("--force",), 2, "--format and --force require --export"),
         (("--export", "rows.txt"), 2, "the format of rows.txt is unknown: add --format csv|parquet|json"),
         (("--version", "raw-9"), 1, "shop/raw has no version raw-9"),
-        (("--as-of", "2001-01-01"), 1, "shop/raw has no version published by 2001-01-01"),
+        (("--as-of", "2001-01-01"), 1, "shop/raw, which has no version published by 2001-01-01"),
         (("--columns", "id,price"), 1, "no such column: price; the columns are id, name"),
     ],
 )

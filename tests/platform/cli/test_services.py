@@ -296,7 +296,7 @@ def test_a_port_asked_for_and_taken_is_refused(home: Path) -> None:
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(
-            ServiceError, match=f"port {port} is taken by another program. Choose a free one with --port"
+            ServiceError, match=f"port {port} is used by another program. Choose a free one with --port"
         ):
             services.up(port)
     assert not (home / "postgres").exists()

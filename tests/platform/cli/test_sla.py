@@ -29,7 +29,7 @@ def test_what_is_out_of_order_comes_first(engine: Engine, invoke: Any, ask: Any)
         ("a/fine", "ON_TRACK"),
     ]
     assert [row["key"] for row in ask("sla", "status", "--state", "LATE", "--domain", "b")] == ["b/late"]
-    assert "nothing came by 2026-11-10 06:00 UTC" in invoke("sla", "status").output
+    assert "nothing arrived by 2026-11-10 06:00 UTC" in invoke("sla", "status").output
     explained = invoke("sla", "explain", "b/late")
     assert explained.exit_code == 0, explained.output
     assert "LATE" in explained.output

@@ -127,11 +127,11 @@ STEPS = "routes:\n  - name: r\n    steps: "
         ),
         (
             "quiet_hours:\n  - {from: 22:00, to: '07:00', except_from: ERROR}",
-            r"alerts.yaml:2: .*1320 is not a time",
+            r"alerts.yaml:2: .*1320 is not a valid time",
         ),
         (
             "quiet_hours:\n  - {from: '22:00', to: '07:00'}",
-            r"alerts.yaml:2: .*except_from: this field is missing",
+            r"alerts.yaml:2: .*except_from: required field is missing",
         ),
         (
             "quiet_hours:\n  - {from: '22:00', to: '22:00', except_from: ERROR}",
@@ -151,7 +151,7 @@ STEPS = "routes:\n  - name: r\n    steps: "
         ),
         (
             "destinations:\n  a: json://x\n  b: slack://tok",
-            r"alerts.yaml:3: destinations.b: the URL is not complete: nothing can be sent to it\n",
+            r"alerts.yaml:3: destinations.b: the URL is incomplete: nothing can be sent to it\n",
         ),
         (
             "destinations:\n  a: https://example.com/hook",
@@ -161,7 +161,7 @@ STEPS = "routes:\n  - name: r\n    steps: "
             "destinations:\n  a: slak://x/#data",
             r"alerts.yaml:2: destinations.a: there is no alert channel slak://\n  Did you mean slack://",
         ),
-        ("repeat_every: often", r"alerts.yaml:1: repeat_every: 'often' is not a length of time"),
+        ("repeat_every: often", r"alerts.yaml:1: repeat_every: 'often' is not a valid duration"),
         (
             "quiet_hours:\n  - {from: '22:00', to: '08:00', except_from: CRITICAL}\n"
             "  - {from: '08:00', to: '22:00', except_from: ERROR}",
@@ -173,7 +173,7 @@ STEPS = "routes:\n  - name: r\n    steps: "
             r"alerts.yaml:4: routes.1: the route 'mart' never applies: 'all' matches everything that it does",
         ),
         ("quiet_hour: []", r"alerts.yaml:1: quiet_hour: unknown field .*\n  Did you mean 'quiet_hours'"),
-        ("timezone: Mars", r"alerts.yaml:1: timezone: 'Mars' is not a time zone"),
+        ("timezone: Mars", r"alerts.yaml:1: timezone: 'Mars' is not a known time zone"),
         (f"{STEPS}[{{to: a}}]", r"alerts.yaml:3: routes.0.steps.0.to: unknown destination 'a'"),
         (f"{STEPS}[{{to: owners}}]", r"alerts.yaml:3: .*no owner has a destination\n  Add `owners`"),
         (f"{STEPS}[]", r"alerts.yaml:3: routes.0.steps: "),
@@ -194,9 +194,9 @@ STEPS = "routes:\n  - name: r\n    steps: "
             "destinations:\n  a: json://x\n  a: json://y",
             r"alerts.yaml:3: a.*second time, after line 2|alerts.yaml:3: ",
         ),
-        ("a: [", r"alerts.yaml:\d: this is not YAML"),
-        ("- a", r"alerts.yaml:1: this is not a mapping"),
-        ("a: 1\n---\nb: 2", r"alerts.yaml:1: there is more than one document"),
+        ("a: [", r"alerts.yaml:\d: invalid YAML"),
+        ("- a", r"alerts.yaml:1: not a mapping"),
+        ("a: 1\n---\nb: 2", r"alerts.yaml:1: more than one document"),
     ],
 )
 def test_errors_have_a_line(tmp_path: Path, text: str, message: str) -> None:
@@ -298,7 +298,7 @@ def test_owners_and_domains_that_nothing_has_are_errors(tmp_path: Path) -> None:
         everything = [str(each) for each in load_rules(tmp_path, replace(here, are_all=True)).problems]
     nothing = "no dataset or process has the"
     owner = f"alerts.yaml:3: owners.team:dta: {nothing} owner 'team:dta'\n  Did you mean 'team:data'?"
-    far = f"alerts.yaml:4: owners.team:far: {nothing} owner 'team:far'\n  Declare one, or remove this."
+    far = f"alerts.yaml:4: owners.team:far: {nothing} owner 'team:far'\n  Declare one, or remove this entry."
     domain = f"alerts.yaml:7: routes.0.domains.0: {nothing} domain 'mrt'\n  Did you mean 'mart'?"
     assert found == [owner, domain], "others may have it"
     assert everything == [owner, far, domain]

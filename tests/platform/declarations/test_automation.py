@@ -97,7 +97,7 @@ attributes:
 @pytest.mark.parametrize(
     ("declared", "field", "message"),
     [
-        ("{process: [A, 'b c']}", "trigger.process.1", "'b c' is not written as it has to be"),
+        ("{process: [A, 'b c']}", "trigger.process.1", "'b c' has the wrong form"),
         ("{process: []}", "trigger.process", "is not valid"),
         ("{process: A, when: any_input}", "trigger", "not with any_input"),
         ("{process: A, when: sometimes}", "trigger.when", "'sometimes' is not valid"),

@@ -96,9 +96,9 @@ CASES = {
         "this check only warns of one",
     ),
     "missing key": Case(
-        "type: headrace.Dataset\nattributes:\n  sql: SELECT 1\n", 2, "key", "this field is missing"
+        "type: headrace.Dataset\nattributes:\n  sql: SELECT 1\n", 2, "key", "required field is missing"
     ),
-    "no attributes": Case("type: headrace.Dataset\n", 1, "key", "this field is missing"),
+    "no attributes": Case("type: headrace.Dataset\n", 1, "key", "required field is missing"),
     "key without domain": Case(
         "type: headrace.Dataset\nattributes: {key: bad, sql: SELECT 1}\n", 2, "key", "domain/name"
     ),
@@ -110,7 +110,7 @@ CASES = {
         "type: headrace.Dataset\nkey: shop/bad\nattributes: {}\n", 2, "key", "belong in `attributes`"
     ),
     "not YAML": Case(
-        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: 'SELECT 1\n", 5, None, "not YAML"
+        "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: 'SELECT 1\n", 5, None, "invalid YAML"
     ),
     "field twice": Case(
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT 1\n  sql: SELECT 2\n",
@@ -129,7 +129,7 @@ CASES = {
         """,
         6,
         "sla.deadline",
-        "not a cron expression",
+        "not a valid cron expression",
     ),
     "bad timezone": Case(
         """\
@@ -141,7 +141,7 @@ CASES = {
         """,
         5,
         "sla.timezone",
-        "not a time zone",
+        "not a known time zone",
     ),
     "bad duration": Case(
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT 1\n  sla: {max_age: soon}\n",
@@ -253,7 +253,7 @@ CASES = {
         """,
         5,
         "checks",
-        "two checks are called 'sql'",
+        "two checks are named 'sql'",
     ),
     "quarantine of many rows": Case(
         """\
@@ -292,7 +292,7 @@ CASES = {
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT 1\n  partitions: {type: yearly}\n",
         5,
         "partitions",
-        "'yearly' is not a type",
+        "'yearly' is not a valid type",
     ),
     "bad partition start": Case(
         """\
@@ -361,12 +361,12 @@ CASES = {
         "partitions.column",
         "'day' is not among the columns",
     ),
-    "no code": Case("type: headrace.Dataset\nattributes:\n  key: shop/bad\n", 1, None, "the code is missing"),
+    "no code": Case("type: headrace.Dataset\nattributes:\n  key: shop/bad\n", 1, None, "no code"),
     "sql and python": Case(
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT 1\n  python: x.py:f\n",
         5,
         "python",
-        "both `sql` and `python`",
+        "`sql` and `python` cannot be combined",
     ),
     "missing sql file": Case(
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: nowhere.sql\n",
@@ -386,13 +386,13 @@ CASES = {
         """,
         7,
         "sql",
-        "does not parse",
+        "cannot parse",
     ),
     "sql that does not parse, in a file": Case(
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: bad.sql\n",
         2,
         "sql",
-        "does not parse",
+        "cannot parse",
         file="shop/bad.sql",
         files={"shop/bad.sql": "SELECT a\nFROM t WHERE (\n"},
     ),
@@ -417,13 +417,13 @@ CASES = {
         """,
         6,
         "inputs.1",
-        "'o' is declared and not used",
+        "'o' is declared but not used",
     ),
     "two inputs of one name": Case(
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  inputs: [a/x, b/x]\n  sql: SELECT 1 FROM x\n",
         4,
         "inputs.1",
-        "two inputs are called 'x'",
+        "two inputs are named 'x'",
     ),
     "input that nobody declares": Case(
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT * FROM shop.god\n",
@@ -453,7 +453,7 @@ CASES = {
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  sql: SELECT :partition_key AS day\n",
         4,
         "sql",
-        "there are none",
+        "which this dataset does not have",
     ),
     "tag key that Dagster refuses": Case(
         """\
@@ -615,7 +615,7 @@ CASES = {
         "type: headrace.Dataset\nattributes:\n  key: shop/bad\n  python: code.py:f\n",
         2,
         "python",
-        "not Python",
+        "invalid Python",
         file="shop/code.py",
         files={"shop/code.py": "def f(good):\n  return (\n"},
     ),
@@ -649,7 +649,7 @@ CASES = {
         """,
         5,
         "steps.0.name",
-        "two steps are called 'a'",
+        "two steps are named 'a'",
     ),
     "output without code": Case(
         """\
@@ -661,7 +661,7 @@ CASES = {
         """,
         5,
         "outputs.1",
-        "the code is missing",
+        "no code",
     ),
     "check with a value of another type": Case(
         """\
@@ -721,7 +721,7 @@ CASES = {
         """,
         5,
         "schema.columns.id.checks.0.in_range",
-        "nothing is between min_value 5 and max_value 2",
+        "no value is between min_value 5 and max_value 2",
     ),
     "row count without a number": Case(
         """\
@@ -733,7 +733,7 @@ CASES = {
         """,
         5,
         "checks.0.row_count",
-        "nothing is between min 5 and max 2",
+        "no value is between min 5 and max 2",
     ),
     "columns that differ in case": Case(
         """\
@@ -806,7 +806,7 @@ CASES = {
         """,
         5,
         "output.location",
-        "Write it as a URI",
+        "Write a URI",
     ),
     "bad query of an output": Case(
         """\
@@ -818,7 +818,7 @@ CASES = {
         """,
         5,
         "outputs.0.sql",
-        "does not parse",
+        "cannot parse",
     ),
 }
 
@@ -886,7 +886,7 @@ def test_a_former_key_that_is_still_declared_or_was_given_twice_is_refused(proje
     project.write("d/defs.yaml", dataset("shop/d", "shop/former"))
     loaded = project.load()
     assert [(each.field, each.message) for each in loaded.problems] == [
-        ("renamed_from", "shop/good is declared at assets/a/defs.yaml:1, so that it has not been renamed"),
+        ("renamed_from", "shop/good is declared at assets/a/defs.yaml:1, so it has not been renamed"),
         (
             "renamed_from",
             "shop/former is the former key of another dataset, declared at assets/c/defs.yaml:1",

@@ -22,7 +22,7 @@ def declared(*attributes: str) -> str:
         (["location: 's3a://{partition}/orders'", DAILY], "location", "in the host or bucket"),
         (["format: json", "location: orders.json"], None, "schema"),
         (["marker: _SUCCESS"], "marker", "`location` is missing"),
-        (["location: orders", "marker: done/_SUCCESS"], "marker", "not written as it has to be"),
+        (["location: orders", "marker: done/_SUCCESS"], "marker", "has the wrong form"),
     ],
 )
 def test_what_does_not_go_together(

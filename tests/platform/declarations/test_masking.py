@@ -101,7 +101,7 @@ def test_a_failure_holds_no_value_of_a_sensitive_column(
     assert row["failure_kind"] == "CODE"
     hidden = tag == "pii"
     assert any(secret.split()[1] in text for text in reported) is not hidden
-    assert ("may hold values of name" in row["reason"]) is hidden
+    assert ("may contain values of name" in row["reason"]) is hidden
 
 
 @pytest.mark.usefixtures("spark")

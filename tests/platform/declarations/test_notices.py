@@ -150,19 +150,19 @@ def test_a_scheduler_that_does_not_answer_does_not_hold_up_a_year_of_days(
 @pytest.mark.parametrize(
     ("declared", "line", "message"),
     [
-        ("- {flag_file: flags/x}", 6, "'flags/x' is not written as it has to be"),
+        ("- {flag_file: flags/x}", 6, "'flags/x' has the wrong form"),
         (
             "- {flag_file: '/flags/{date}'}",
             6,
             "{date} is not a known placeholder; there are {domain}, {name}",
         ),
-        ("- {flag_file: '/flags/{'}", 6, "there is a brace without its other"),
+        ("- {flag_file: '/flags/{'}", 6, "there is an unmatched brace"),
         ("- {flag_file: '/flags/{partition}'}", 6, "uses {partition}, but shop/orders has no partitions"),
         ("- {}", 6, "give either `flag_file` or `sendevent`"),
         ("- {sendevent: {event: SET_GLOBAL, global: X}}", 6, "SET_GLOBAL needs `value`"),
         ("- {sendevent: {event: STARTJOB, job: X, value: y}}", 6, "`value` does not belong to STARTJOB"),
         ("- {sendevent: {event: CHANGE_STATUS, job: X}}", 6, "CHANGE_STATUS needs `status`"),
-        ("- {sendevent: {event: STARTJOB, job: '-S x'}}", 6, "'-S x' is not written as it has to be"),
+        ("- {sendevent: {event: STARTJOB, job: '-S x'}}", 6, "'-S x' has the wrong form"),
         ("- {sendevent: {event: KILLJOB, job: X}}", 6, "'KILLJOB' is not valid"),
     ],
 )

@@ -130,13 +130,13 @@ def test_any_query_is_spliced_to_views_alone_and_otherwise_left_alone(case: tupl
 @pytest.mark.parametrize(
     ("text", "line", "column", "words"),
     [
-        ("SELECT a b c FROM t", 1, 12, "does not parse"),
-        ("SELECT *\nFROM t\nWHERE (a = 1", 3, 12, "does not parse"),
+        ("SELECT a b c FROM t", 1, 12, "cannot parse"),
+        ("SELECT *\nFROM t\nWHERE (a = 1", 3, 12, "cannot parse"),
         ("SELECT 'abc\nFROM t", 1, 8, "not closed"),
         ("SELECT 1 /* but\nwhy", 1, 10, "not closed"),
-        ("SELECT 1;\nSELECT 2", 2, 1, "one SELECT"),
-        ("CREATE TABLE x AS SELECT 1", 1, 1, "one SELECT"),
-        ("", 1, 1, "one SELECT"),
+        ("SELECT 1;\nSELECT 2", 2, 1, "a single SELECT"),
+        ("CREATE TABLE x AS SELECT 1", 1, 1, "a single SELECT"),
+        ("", 1, 1, "a single SELECT"),
         ("SELECT *\nFROM t VERSION AS OF 3", 2, 6, "AS OF"),
     ],
 )

@@ -371,7 +371,7 @@ def test_the_time_of_a_file_is_checked_if_a_report_has_none() -> None:
     later = datetime.now(UTC) + timedelta(days=365)
     (error,) = read("", "LOAD.done", at=later).errors
     assert error.attribute == "at"
-    assert "is missing, and the file's own time will not do" in error.message
+    assert "is missing, and the file's own time cannot be used" in error.message
     assert only("at=2026-11-28T04:15:00Z", "LOAD.done", at=later).at == AT
 
 
@@ -383,13 +383,13 @@ def test_a_date_may_be_a_number() -> None:
 def test_the_error_of_a_date_lists_the_notations(value: Any) -> None:
     (error,) = errors(json.dumps({"process": "A", "status": "SU", "business_date": value}))
     assert "business_date: " in error
-    assert "is not a date; one is written 2013-01-31, 20130131 or 01/31/2013" in error
+    assert "is not a date; write 2013-01-31, 20130131 or 01/31/2013" in error
 
 
 def test_the_error_of_a_time_lists_the_notations() -> None:
     (error,) = errors('{"process": "A", "status": "SU", "at": "28.11.2026 04:15"}')
     assert (
-        "A.at: '28.11.2026 04:15' is not a time; one is written 2026-11-28T04:15:00Z, 20261128041500 or, as Autosys"
+        "A.at: '28.11.2026 04:15' is not a time; write 2026-11-28T04:15:00Z, 20261128041500 or, as Autosys"
         in error
     )
 
@@ -505,4 +505,4 @@ def test_milliseconds_that_resemble_a_date_are_an_instant() -> None:
 def test_digits_that_are_no_date_are_refused_clearly(field: Any, value: Any, kind: Any) -> None:
     (message,) = errors(json.dumps({"process": "A", "status": "SU", field: value}))
     assert f"{field}: " in message
-    assert f"is not a {kind}; one is written" in message
+    assert f"is not a {kind}; write" in message

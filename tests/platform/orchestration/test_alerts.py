@@ -74,7 +74,7 @@ def test_alerts_without_a_recipient_are_reported(tick: Tick, engine: Engine, roo
 def test_an_unavailable_destination_is_reported(tick: Tick, engine: Engine, http: Receiver) -> None:
     http.refuses = True
     breaches(engine, 1)
-    assert "1 destination refused notifications; see the log." in tick()
+    assert "1 destination rejected notifications; see the log." in tick()
 
 
 def test_the_sign_of_life_goes_out_once_a_minute_and_only_if_all_live(
@@ -117,7 +117,7 @@ def test_an_invalid_entry_is_reported_and_the_others_notify(
     text = (root / "alerts.yaml").read_text()
     (root / "alerts.yaml").write_text(text.replace("destinations: {", "destinations: {bad: 'foo://x', "))
     breaches(engine, 1)
-    assert tick().startswith("Invalid entries of alerts.yaml are left out; see the log. 1 event:")
+    assert tick().startswith("Invalid entries of alerts.yaml are ignored; see the log. 1 event:")
     assert [each.to for each in http.received] == ["/alerts"], "no sign of life"
 
 
@@ -143,7 +143,7 @@ def test_no_log_has_the_address_of_the_heartbeat(http: Receiver, caplog: pytest.
 def test_the_address_of_the_heartbeat_may_be_wrong(http: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     http.refuses = True
     assert heartbeat.ping(f"http://127.0.0.1:{http.port}/x") == "the heartbeat's address answers 503"
-    assert "cannot be had" in str(heartbeat.ping("http://127.0.0.1:1/x"))
+    assert "is unreachable" in str(heartbeat.ping("http://127.0.0.1:1/x"))
     name = f"NOT_SET_{uuid4().hex}"
     assert (
         heartbeat.ping(f"${{{name}}}")

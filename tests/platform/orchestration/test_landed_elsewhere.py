@@ -90,10 +90,10 @@ def test_an_unreachable_location_is_reported_and_others_are_read(
     observation = observe(engine, plans)
     assert [found.dataset for found in observation.new] == ["landed/one"]
     nowhere, broken = observation.problems
-    assert nowhere.startswith("landed/nowhere could not be looked at: ")
+    assert nowhere.startswith("landed/nowhere could not be observed: ")
     assert "nofs" in nowhere
     assert "assets/landed/defs.yaml:1" in nowhere
-    assert broken.startswith("landed/broken could not be looked at: java.")
+    assert broken.startswith("landed/broken could not be observed: java.")
 
 
 def test_spark_connect_without_plan_access_is_reported(
@@ -122,7 +122,7 @@ def test_the_sensor_says_what_it_does_not_look_at(engine: Engine, external: Plan
     assert message is not None
     assert "landed/people (no location), landed/orders (format db2)" in message
     assert observe(engine, plans).problems == ()
-    assert "Not looked at" not in str(landing_sensor([external("a", "a", "csv")]).description)
+    assert "Not observed" not in str(landing_sensor([external("a", "a", "csv")]).description)
 
 
 def test_loading_brings_neither_spark_nor_arrow() -> None:

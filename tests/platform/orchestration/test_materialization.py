@@ -61,3 +61,9 @@ def test_a_dataset_that_is_not_there_is_named_with_the_nearest(pluses: str) -> N
     )
     with pytest.raises(InvalidSelection, match=r"no dataset nope/x; `headrace datasets` lists datasets$"):
         select(definitions, [SALES, PEOPLE], [pluses.format("nope/x")])
+
+
+def test_a_selection_that_dagster_cannot_parse_is_refused_with_the_syntax() -> None:
+    definitions = dg.Definitions(assets=[dg.AssetSpec(["shop", "sales"])])
+    with pytest.raises(InvalidSelection, match="write dataset keys, or Dagster's selection syntax"):
+        select(definitions, [SALES], ['key:"*'])

@@ -133,7 +133,7 @@ def test_a_concurrent_evaluation_is_reported(look: Look, engine: Engine) -> None
     key = int.from_bytes(organisation_id().bytes[:4], "big", signed=True)
     with transaction(engine) as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [judging._LOCK, key])
-        assert look() == "Another process evaluates the SLAs."
+        assert look() == "Another process is evaluating the SLAs."
 
 
 def test_a_complete_load_retires_what_is_no_longer_declared_and_names_it(look: Look, engine: Engine) -> None:

@@ -155,7 +155,7 @@ def test_a_warning_says_that_nothing_is_measured_over_http(
     status, answer = served.post(json.dumps(document))
     assert (status, answer["accepted"]) == (202, 1)
     [warning] = answer["warnings"]
-    assert "ops/raw was not measured: no file is read for a report over HTTP" in warning
+    assert "ops/raw was not measured: files cannot be measured over HTTP" in warning
 
 
 @pytest.mark.parametrize("odd", ['"at": "9999-12-31T23:59:59-05:00"', f'"foo": {"[" * 900}{"]" * 900}'])

@@ -216,7 +216,7 @@ def test_spark_connect_writes_audits_and_reads(tmp_path: Path) -> None:
 )
 def test_a_master_that_does_not_answer_is_named_at_once(where: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headrace.spark.session._living_session", lambda: None)
-    with pytest.raises(SparkUnavailable, match=r"Nothing answers at s.*://127.0.0.1:1.*headrace\.toml"):
+    with pytest.raises(SparkUnavailable, match=r"No response from s.*://127.0.0.1:1.*headrace\.toml"):
         _ = SparkResource(**where).session
 
 

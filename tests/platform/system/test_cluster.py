@@ -314,9 +314,9 @@ def test_a_master_that_is_not_there(engine: Engine, monkeypatch: pytest.MonkeyPa
     assert run["ending"] == "FAILED"
     assert run["seconds"] < 30
     (reason,) = run["reasons"]
-    assert f"Nothing answers at {address}" in reason
+    assert f"No response from {address}" in reason
     assert "HEADRACE_SPARK__MASTER" in reason
     (reported,) = headrace("why", run["dagster_run_id"])["runs"]
     assert reported["state"] == "FAILED"
-    assert f"Nothing answers at {address}" in reported["attempts"][-1]["reason"]
+    assert f"No response from {address}" in reported["attempts"][-1]["reason"]
     assert versions(engine, "flights/airlines") == {}

@@ -91,4 +91,4 @@ def test_a_project_is_not_created_over_files(folder: Path) -> None:
     (folder / "taken").mkdir()
     (folder / "taken" / "file").touch()
     assert "is not empty" in run(folder, "headrace", "init", "taken", code=1)
-    assert "cannot be a project's name" in run(folder, "headrace", "init", "Shop!", code=1)
+    assert "is not a valid project name" in run(folder, "headrace", "init", "Shop!", code=1)
