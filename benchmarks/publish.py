@@ -215,7 +215,8 @@ def _row_by_row(engine: Engine, partition: str, tag: str) -> None:
             [version, *place],
         )
         run(
-            "INSERT INTO catalog.pointer_move VALUES (%s, %s, 1, %s, %s, NULL, 'PUBLISH', NULL, NULL, NULL, now())",
+            "INSERT INTO catalog.pointer_move (dataset_id, partition_key, generation, organisation_id, "
+            "dataset_version_id, kind, moved_at) VALUES (%s, %s, 1, %s, %s, 'PUBLISH', now())",
             [*place, organisation, version],
         )
         event = jsonb({"outputs": [draft]})

@@ -5,11 +5,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from psycopg.types.json import Jsonb
-from pydantic_core import from_json
-
-from headrace.database.jsonb import encoded
-
 _HIDDEN = "***"
 _KEYS = ("api", "access", "account", "private")
 _PHRASE = "password|passwd|pwd|passphrase"
@@ -161,14 +156,6 @@ def without_values(text: str) -> str:
 def has_secrets(text: str) -> bool:
     """Return True if there is something to redact; for JSON text, if there may be."""
     return any(pattern.search(text) for pattern in _possible(text)) or _PAIR.search(text) is not None
-
-
-def jsonb_without_secrets(value: object) -> Jsonb:
-    """Return a psycopg parameter of type jsonb, redacted: what is not stored cannot be shown, or found by a search."""
-    text = encoded(value)
-    if has_secrets(text.decode()):
-        text = encoded(scrubbed(from_json(text)))
-    return Jsonb(text, dumps=bytes)
 
 
 def _unquoted(text: str) -> str:

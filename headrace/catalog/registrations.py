@@ -11,7 +11,7 @@ from psycopg import Cursor
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from sqlalchemy import Engine
 
-from headrace.access.redaction import jsonb_without_secrets
+from headrace.access.redacted_json import jsonb_without_secrets
 from headrace.access.sensitivity import DatasetKey, Public
 from headrace.catalog.records import Column
 from headrace.catalog.sql import statement

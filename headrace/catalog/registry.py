@@ -8,7 +8,7 @@ from typing import Any
 from psycopg import Cursor
 from sqlalchemy import Engine
 
-from headrace.access.redaction import jsonb_without_secrets
+from headrace.access.redacted_json import jsonb_without_secrets
 from headrace.catalog.records import DatasetRecord, ProcessRecord
 from headrace.catalog.sql import statement
 from headrace.catalog.withdrawal import follow_declarations

@@ -956,13 +956,13 @@ def test_check_imports_the_modules_of_transforms_too(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_loading_imports_neither_spark_nor_pandera(project: Project) -> None:
+def test_loading_imports_neither_spark_nor_a_database_driver(project: Project) -> None:
     project.write("shop/defs.yaml", GOOD)
     project.write("shop/code.py", "import pyspark\n\ndef f(good): return good\n")
     code = (
         "import sys; from pathlib import Path; from headrace.declarations.loading.project import load;"
         f"loaded = load(Path({str(project.root)!r})); assert loaded.plans;"
-        "sys.exit(bool({'pyspark', 'pandera', 'pandas'} & set(sys.modules)))"
+        "sys.exit(bool({'pyspark', 'pandera', 'pandas', 'pyarrow', 'psycopg'} & set(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], check=False)
     assert run.returncode == 0
