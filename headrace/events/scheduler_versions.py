@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -63,7 +63,7 @@ def store_outputs(
     datasets, drafts = _datasets(cursor, [output for _, output in written])
     rows: dict[UUID, VersionRow] = {}
     reported: list[tuple[str, UUID]] = []
-    for report, output in sorted(written, key=lambda each: (each[0].event.at, each[0].event.key)):
+    for report, output in sorted(written, key=_claim):
         dataset = datasets[output.dataset]
         if not dataset["computed_here"]:
             row = version_row(report, output, dataset)
@@ -78,6 +78,12 @@ def store_outputs(
     )
     computed_here = tuple(key for key, row in sorted(datasets.items()) if row["computed_here"])
     return StoredVersions(len(new), drafts, computed_here, reported)
+
+
+def _claim(written: tuple[StoredReport, ReportedOutput]) -> tuple[datetime, str, str]:
+    """Order reports of one tag: the first run has written the version, as in `store_versions.sql`."""
+    report = written[0]
+    return report.event.at, str(report.run_id or ""), report.event.key
 
 
 def version_row(report: StoredReport, output: ReportedOutput, dataset: Mapping[str, Any]) -> VersionRow:

@@ -26,7 +26,8 @@ class VersionRow(TypedDict):
 
     dataset: the key. columns: those to store with it; empty if the source stores schemas itself. process_id: the
     process to show as its producer; None if the source stores lineage itself. historical: loaded as history; not in the
-    outbox. is_final: no later event changes or withdraws it, and it takes precedence over others with its tag.
+    outbox. is_final: no event withdraws it, it takes precedence over others with its tag, and
+    only an earlier final one changes it.
     """
 
     dataset_version_id: UUID

@@ -9,7 +9,9 @@ WITH place AS MATERIALIZED (
                SELECT FROM catalog.pointer_move move WHERE move.dataset_id = item.dataset_id AND kind = 'ROLLBACK'
            ) AS derived
     FROM jsonb_to_recordset(%(places)s) AS item (dataset_id uuid, partition_key text, since timestamptz)
-    JOIN catalog.dataset USING (dataset_id)
+    CROSS JOIN LATERAL (
+        SELECT full_name FROM catalog.dataset WHERE dataset.dataset_id = item.dataset_id OFFSET 0
+    ) dataset -- this and what follows by the index, whatever statistics the planner has
 ), last AS MATERIALIZED (
     SELECT place.*, coalesce(pointer.generation, 0) AS generation, pointer.dataset_version_id, pointer.moved_at,
            current_version.produced_at, current_version.version_tag,
@@ -29,7 +31,12 @@ WITH place AS MATERIALIZED (
             LIMIT 1
         ) move
     ) pointer ON true
-    LEFT JOIN catalog.dataset_version current_version USING (dataset_version_id)
+    LEFT JOIN LATERAL (
+        SELECT produced_at, version_tag
+        FROM catalog.dataset_version stored
+        WHERE stored.dataset_version_id = pointer.dataset_version_id
+        OFFSET 0
+    ) current_version ON true
 ), candidate AS MATERIALIZED (
     SELECT last.*, version.dataset_version_id AS version_id, version.produced_by_run_id AS run_id, version.version_tag AS tag,
            version.produced_at AS at, row_number() OVER of_place AS ordinal,
@@ -42,7 +49,7 @@ WITH place AS MATERIALIZED (
         WHERE written.dataset_id = last.dataset_id
           AND written.partition_key = last.partition_key
           AND written.produced_at >= CASE WHEN is_free THEN '-infinity' ELSE last.since END
-        OFFSET 0 -- by the index of the partition, whatever statistics the planner has
+        OFFSET 0
     ) version
     WHERE version.outcome = 'PUBLISHED' AND (derived OR is_free OR version.dataset_version_id = ANY (%(candidates)s::uuid[]))
     WINDOW of_place AS (

@@ -2,24 +2,35 @@
 -- and datasets with a Headrace key: no asset key has a `#`. Further successes of a run that is still queued update the
 -- entry: its last one is reported. What Dagster has from another source, a run or an output of events, is not repeated.
 WITH live AS MATERIALIZED (
-    SELECT event_key, at, run_id, process_id, other.is_known AND NOT EXISTS (
+    SELECT completion.event_key, at, run_id, process_id, other.is_known AND NOT EXISTS (
                SELECT FROM catalog.pending_materialization waiting
                WHERE waiting.organisation_id = %(organisation)s AND waiting.completion_id = completion.run_id
-               OFFSET 0 -- by the index, whatever statistics the planner has
+               OFFSET 0
            ) AS is_delivered, other.by_events
-    FROM catalog.completion
+    FROM unnest(%(completions)s::text[]) AS completed (event_key)
+    CROSS JOIN LATERAL (
+        SELECT *
+        FROM catalog.completion
+        WHERE organisation_id = %(organisation)s AND completion.event_key = completed.event_key AND NOT historical
+        OFFSET 0 -- this and what follows by the index, whatever statistics the planner has
+    ) completion
     CROSS JOIN LATERAL (
         SELECT count(*) > 0 AS is_known, coalesce(bool_and(starts_with(other.event_key, 'openlineage/')), false) AS by_events
         FROM catalog.completion other
-        WHERE other.run_id = completion.run_id AND other.event_key <> ALL (%(fresh)s::text[]) AND NOT other.historical
+        WHERE other.run_id = completion.run_id
+          AND other.event_key NOT IN (SELECT unnest(%(fresh)s::text[])) -- hashed once, which an array is not
+          AND NOT other.historical
     ) other
-    WHERE organisation_id = %(organisation)s AND event_key = ANY (%(completions)s::text[]) AND NOT historical
 ), found AS (
     SELECT 'DATASET' AS subject_type, version.dataset_id AS subject_id, version.partition_key, event_key, at, run_id, version_id
     FROM jsonb_to_recordset(%(versions)s) AS item (event_key text, version_id uuid)
     JOIN live USING (event_key)
-    JOIN catalog.dataset_version version ON version.dataset_version_id = item.version_id
-    JOIN catalog.dataset ON dataset.dataset_id = version.dataset_id
+    CROSS JOIN LATERAL (
+        SELECT * FROM catalog.dataset_version written WHERE written.dataset_version_id = item.version_id OFFSET 0
+    ) version
+    CROSS JOIN LATERAL (
+        SELECT full_name FROM catalog.dataset WHERE dataset.dataset_id = version.dataset_id OFFSET 0
+    ) dataset
     WHERE position('#' IN full_name) = 0
       AND NOT (is_delivered
                AND by_events
@@ -32,13 +43,13 @@ WITH live AS MATERIALIZED (
                      AND used.run_id = live.run_id
                      AND used.role = 'OUTPUT'
                      AND named.dataset_id = version.dataset_id
-                   OFFSET 0 -- by the run's index, whatever statistics the planner has
+                   OFFSET 0
                ))
     UNION ALL
     SELECT 'PROCESS', process_id, '', event_key, at, run_id, NULL
     FROM live
     JOIN catalog.process USING (process_id)
-    WHERE event_key = ANY (%(fresh)s::text[]) AND external_name IS NOT NULL AND NOT is_delivered
+    WHERE event_key IN (SELECT unnest(%(fresh)s::text[])) AND external_name IS NOT NULL AND NOT is_delivered
 )
 INSERT INTO catalog.pending_materialization AS known (
     organisation_id, subject_type, subject_id, partition_key, event_key, at, run_id, version_id

@@ -11,31 +11,50 @@ WITH item AS MATERIALIZED (
         run_partition_key text, historical boolean
     )
 ), known AS MATERIALIZED (
-    SELECT event_key, sequence, historical
-    FROM catalog.completion
-    WHERE organisation_id = %(organisation)s AND event_key = ANY (ARRAY (SELECT event_key FROM item))
-), waiting AS (
-    DELETE FROM catalog.pending_materialization pending USING item
-    WHERE pending.organisation_id = %(organisation)s
-      AND pending.event_key = item.event_key
-      AND CASE WHEN item.at IS NULL THEN subject_type = 'PROCESS'
-          ELSE (pending.run_id, pending.at) IS DISTINCT FROM (item.run_id, item.at) END
-    RETURNING subject_type, subject_id, pending.partition_key, pending.event_key, item.at, item.run_id, version_id
+    SELECT stored.*, item.at IS NULL AS is_retracted
+    FROM item
+    CROSS JOIN LATERAL (
+        SELECT ctid AS row_id, event_key, sequence, historical
+        FROM catalog.completion
+        WHERE organisation_id = %(organisation)s AND completion.event_key = item.event_key
+        OFFSET 0 -- this and what follows by the index, whatever statistics the planner has
+    ) stored
+), waiting AS MATERIALIZED (
+    SELECT pending.*, item.at, item.run_id
+    FROM item
+    CROSS JOIN LATERAL (
+        SELECT ctid AS row_id, subject_type, subject_id, partition_key, event_key, version_id, at AS former_at,
+               run_id AS former_run_id
+        FROM catalog.pending_materialization
+        WHERE organisation_id = %(organisation)s AND pending_materialization.event_key = item.event_key
+        OFFSET 0
+    ) pending
+    WHERE CASE WHEN item.at IS NULL THEN subject_type = 'PROCESS'
+          ELSE (former_run_id, former_at) IS DISTINCT FROM (item.run_id, item.at) END
+), taken AS (
+    DELETE FROM catalog.pending_materialization WHERE ctid = ANY (ARRAY (SELECT row_id FROM waiting))
+    RETURNING event_key
 ), queued AS (
     INSERT INTO catalog.pending_materialization (
         organisation_id, subject_type, subject_id, partition_key, event_key, at, run_id, version_id
     )
-    SELECT %(organisation)s, waiting.*
+    SELECT %(organisation)s, subject_type, subject_id, partition_key, event_key, at, run_id, version_id
     FROM waiting
-    WHERE at IS NOT NULL
-    ORDER BY event_key -- sorted, which waits until all are deleted
+    WHERE at IS NOT NULL AND event_key IN (SELECT event_key FROM taken) -- which waits until all are deleted
+    ORDER BY event_key
     ON CONFLICT (organisation_id, completion_id) DO NOTHING
 ), otherwise AS MATERIALIZED (
     SELECT pending.completion_id, other.*
     FROM item
-    JOIN catalog.pending_materialization pending
-        ON pending.organisation_id = %(organisation)s AND pending.event_key = item.event_key
-    JOIN catalog.dataset_version version ON version.dataset_version_id = pending.version_id
+    CROSS JOIN LATERAL (
+        SELECT completion_id, event_key, version_id
+        FROM catalog.pending_materialization
+        WHERE organisation_id = %(organisation)s AND pending_materialization.event_key = item.event_key
+        OFFSET 0
+    ) pending
+    CROSS JOIN LATERAL (
+        SELECT produced_by_run_id FROM catalog.dataset_version WHERE dataset_version_id = pending.version_id OFFSET 0
+    ) version
     CROSS JOIN LATERAL (
         SELECT event_key, at, run_id
         FROM catalog.completion
@@ -51,8 +70,7 @@ WITH item AS MATERIALIZED (
     WHERE pending.organisation_id = %(organisation)s AND pending.completion_id = otherwise.completion_id
 ), retracted AS (
     DELETE FROM catalog.completion ended
-    WHERE ended.organisation_id = %(organisation)s
-      AND ended.event_key = ANY (ARRAY (SELECT event_key FROM item WHERE at IS NULL))
+    WHERE ended.ctid = ANY (ARRAY (SELECT row_id FROM known WHERE is_retracted))
       AND NOT EXISTS (
           SELECT FROM catalog.pending_materialization pending
           WHERE pending.organisation_id = ended.organisation_id

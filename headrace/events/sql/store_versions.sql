@@ -1,6 +1,6 @@
--- Inserts or updates versions; returns them, and whether they were produced earlier than was known. A final one is never
--- changed. Another one that two runs claim belongs to the first; between compared runs that is already decided. A stored
--- one may come from a merged dataset; it gets its own tag back once the other with that tag is deleted. The process has
+-- Inserts or updates versions; returns them, and whether they were produced earlier than was known. A version that two
+-- runs claim belongs to the first; between compared runs that is already decided. Only a final one changes a final one. A
+-- stored one may come from a merged dataset; it gets its own tag back once the other with that tag is deleted. The process has
 -- written the dataset since the earliest known time.
 WITH item AS MATERIALIZED (
     SELECT item.*, coalesce(same.dataset_version_id, tagged.dataset_version_id) AS stored_id,
@@ -10,11 +10,20 @@ WITH item AS MATERIALIZED (
         schema_hash text, row_count bigint, byte_size bigint, file_count int, checksum text, idempotency_key text,
         produced_by_run_id uuid, process_id uuid, metadata_json jsonb, produced_at timestamptz, is_final boolean
     )
-    LEFT JOIN catalog.dataset_version same USING (dataset_version_id)
-    LEFT JOIN catalog.dataset_version tagged
-        ON tagged.dataset_id = item.dataset_id
-       AND tagged.version_tag = item.version_tag
-       AND tagged.partition_key = item.partition_key
+    LEFT JOIN LATERAL (
+        SELECT dataset_version_id, produced_at
+        FROM catalog.dataset_version stored
+        WHERE stored.dataset_version_id = item.dataset_version_id
+        OFFSET 0 -- by the index, whatever statistics the planner has
+    ) same ON true
+    LEFT JOIN LATERAL (
+        SELECT dataset_version_id, produced_at
+        FROM catalog.dataset_version stored
+        WHERE stored.dataset_id = item.dataset_id
+          AND stored.version_tag = item.version_tag
+          AND stored.partition_key = item.partition_key
+        OFFSET 0
+    ) tagged ON true
 ), schema AS (
     INSERT INTO catalog.dataset_schema (
         dataset_id, schema_hash, column_order, organisation_id, column_name, column_type, nullable, column_metadata
@@ -54,12 +63,14 @@ WITH item AS MATERIALIZED (
         byte_size = item.byte_size,
         file_count = item.file_count,
         schema_hash = item.schema_hash,
+        checksum = item.checksum,
+        metadata_json = item.metadata_json,
+        idempotency_key = CASE WHEN item.is_final THEN item.idempotency_key ELSE known.idempotency_key END,
         produced_by_run_id = item.produced_by_run_id,
         produced_at = item.produced_at
     FROM item
     WHERE known.dataset_version_id = item.stored_id
-      AND NOT item.is_final
-      AND starts_with(known.idempotency_key, 'openlineage/')
+      AND starts_with(known.idempotency_key, CASE WHEN item.is_final THEN 'reported/' ELSE 'openlineage/' END)
       AND (known.produced_by_run_id = ANY (%(weighed)s::uuid[])
            OR (item.produced_at, item.produced_by_run_id) < (known.produced_at, known.produced_by_run_id))
     RETURNING known.dataset_id, known.dataset_version_id, false AS is_new, item.produced_at < stored_at AS is_earlier

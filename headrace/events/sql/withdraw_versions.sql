@@ -4,7 +4,9 @@
 WITH place AS MATERIALIZED (
     SELECT item.*
     FROM jsonb_to_recordset(%(places)s) AS item (dataset_id uuid, partition_key text, since timestamptz)
-    JOIN catalog.dataset USING (dataset_id)
+    CROSS JOIN LATERAL (
+        SELECT full_name FROM catalog.dataset WHERE dataset.dataset_id = item.dataset_id OFFSET 0
+    ) dataset -- this and what follows by the index, whatever statistics the planner has
     WHERE position('#' IN full_name) > 0
       AND NOT EXISTS (SELECT FROM catalog.pointer_move move WHERE move.dataset_id = item.dataset_id AND kind = 'ROLLBACK')
 ), gone AS MATERIALIZED (
@@ -16,7 +18,14 @@ WITH place AS MATERIALIZED (
         FROM jsonb_to_recordset(%(versions)s) AS item (
             dataset_id uuid, version_tag text, partition_key text, is_final boolean
         )
-        JOIN catalog.dataset_version replaced USING (dataset_id, version_tag, partition_key)
+        CROSS JOIN LATERAL (
+            SELECT dataset_version_id, idempotency_key
+            FROM catalog.dataset_version stored
+            WHERE stored.dataset_id = item.dataset_id
+              AND stored.version_tag = item.version_tag
+              AND stored.partition_key = item.partition_key
+            OFFSET 0
+        ) replaced
         WHERE is_final AND starts_with(replaced.idempotency_key, 'openlineage/')
     ) version
     WHERE NOT EXISTS (SELECT FROM catalog.dataset_pin pin WHERE pin.dataset_version_id = version.dataset_version_id)

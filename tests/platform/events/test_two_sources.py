@@ -300,6 +300,31 @@ def test_a_version_that_is_loaded_as_history_is_not_in_the_outbox(engine: Engine
     assert announced(engine) == []
 
 
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_tag_that_several_runs_report_is_the_version_of_the_first(
+    engine: Engine, order: Sequence[int]
+) -> None:
+    sources = [
+        reported(RunState.SUCCESS, at, run, outputs=(output("ops/raw", tag="v1", row_count=rows),))
+        for at, run, rows in ((10, "1", 5), (13, "2", 9), (12, "3", 7))
+    ]
+    send(engine, *(sources[index] for index in order))
+    (version,) = versions_of(engine, "ops/raw")
+    assert (version["row_count"], version["produced_by_run_id"]) == (5, run_of("LOAD", "1"))
+    first = comparable(engine)
+    rebuild(engine)
+    assert comparable(engine) == first
+
+
+def versions_of(engine: Engine, dataset: str) -> list[dict[str, Any]]:
+    with transaction(engine) as cursor:
+        return cursor.execute(
+            "SELECT version.* FROM catalog.dataset_version version JOIN catalog.dataset USING (dataset_id)"
+            " WHERE full_name = %s",
+            [dataset],
+        ).fetchall()
+
+
 def streams() -> st.SearchStrategy[list[Source]]:
     """Reports of jobs' runs, and events of runs of the same jobs: some number them, some overlap with one or more.
 
