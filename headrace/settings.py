@@ -278,11 +278,12 @@ def state_file(path: Path, make: Callable[[], str]) -> str:
 def _refuse_unknown_variables() -> None:
     """Raise WrongVariable for a HEADRACE_ variable that is not a setting, since a misspelt one would have no effect."""
     known = {f"HEADRACE_{name.upper()}" for name in Settings.model_fields}
+    groups = {name for name, form in _JSON_VARIABLES.items() if form.startswith("object")} & known
     for name in sorted(os.environ):
         upper = name.upper()
         if not upper.startswith("HEADRACE_") or upper in _OTHER_VARIABLES:
             continue
-        if upper not in known and upper.partition("__")[0] not in known:
+        if upper not in known and upper.partition("__")[0] not in groups:
             near = get_close_matches(upper, sorted(known), n=1)
             hint = f" Did you mean {near[0]}?" if near else " docs/settings.md lists the settings."
             raise WrongVariable(f"{name} is not a setting.{hint} Correct or unset it.")

@@ -4,9 +4,11 @@ import os
 import sys
 from pathlib import Path
 
+import psutil
 from sqlalchemy import make_url
 
 from headrace.database import connection as database
+from headrace.local import session
 from headrace.project import project_root
 from headrace.settings import settings
 
@@ -26,7 +28,19 @@ def environment() -> dict[str, str]:
         "HEADRACE_HOME": str(settings().home.resolve()),
         "HEADRACE_PROJECT": str(project_root()),
         "PATH": _path_with_tools(),
+        **_service_url(),
     }
+
+
+def _service_url() -> dict[str, str]:
+    """Return the address of this project's own service, if `headrace up` serves it and no setting names another.
+
+    The default port may be another project's, which must not get the tokens of this project's runs.
+    """
+    up = session.read(settings().home)
+    if up is None or up.service_url is None or "service_url" in settings().model_fields_set:
+        return {}
+    return {"HEADRACE_SERVICE_URL": up.service_url} if psutil.pid_exists(up.pid) else {}
 
 
 def _dagster_home() -> Path:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from importlib import resources
-from importlib.metadata import version
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from string import Template
 
@@ -23,13 +24,20 @@ class ProjectRefused(Exception):
 def create_project(folder: Path, *, demo: bool = False) -> list[Path]:
     """Create a project in `folder`, named after it; the demo has datasets, jobs and an Autosys estate.
 
-    Returns the files, relative to the folder. Raises ProjectRefused for an invalid name, and for a non-empty folder.
+    Returns the files, relative to the folder. Raises ProjectRefused for an invalid name, that of an installed
+    package, and for a non-empty folder.
     """
     name = folder.resolve().name
     if not _NAME.fullmatch(name):
         raise ProjectRefused(
             f"{name!r} is not a valid project name: use lower-case letters, digits, - and _, beginning with a letter"
         )
+    if name in sys.stdlib_module_names or name.replace("-", "_") in _installed():
+        raise ProjectRefused(
+            f"{name!r} is the name of a Python package that projects import. Choose another name."
+        )
+    if file := next((each for each in (folder, *folder.parents) if each.is_file()), None):
+        raise ProjectRefused(f"{file} is a file. Choose a new folder.")
     if folder.exists() and any(folder.iterdir()):
         raise ProjectRefused(f"{folder} is not empty. Choose a new folder, or empty this one.")
     release = ".".join(version("headrace").split(".")[:2]) + ".0"
@@ -42,6 +50,12 @@ def create_project(folder: Path, *, demo: bool = False) -> list[Path]:
     if demo:
         _copy_demo(folder)
     return sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+
+
+def _installed() -> set[str]:
+    """Return the import names and the distribution names of installed packages, in the form of import names."""
+    names = packages_distributions()
+    return {each.replace("-", "_").lower() for name, owners in names.items() for each in (name, *owners)}
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -18,6 +18,7 @@ from rich.console import Console
 
 from headrace.cli.common.errors import Interrupted, warn
 from headrace.cli.common.output import span
+from headrace.settings import settings
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -63,6 +64,7 @@ def dagster_instance() -> Iterator[dg.DagsterInstance]:
     from headrace.local.environment import environment
 
     os.environ.update(environment())
+    settings.cache_clear()  # the address of the service may be new
     import dagster as dg
 
     with dg.DagsterInstance.get() as instance:

@@ -15,6 +15,7 @@ from headrace.local import environment as module
 from headrace.local import preflight as checks
 from headrace.local.environment import environment
 from headrace.local.preflight import PreflightError, preflight
+from headrace.local.session import Session, write_note
 from headrace.local.supervisor import down
 from headrace.settings import settings
 from tests.paths import REPOSITORY
@@ -68,6 +69,23 @@ def test_a_link_to_a_checkout_that_has_moved_is_put_right(home: Path) -> None:
 def test_the_driver_that_dagster_needs_is_named() -> None:
     url = module._psycopg2_url("postgresql+psycopg://anna:p%40ss@db.example:5433/lake?sslmode=require")
     assert url == "postgresql+psycopg2://anna:p%40ss@db.example:5433/lake?sslmode=require"
+
+
+def test_runs_report_to_the_service_of_their_own_project(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HEADRACE_SERVICE_URL", raising=False)
+    home.mkdir(parents=True)
+    write_note(home, Session(os.getpid(), "http://127.0.0.1:3010", "http://127.0.0.1:3207"))
+    assert environment()["HEADRACE_SERVICE_URL"] == "http://127.0.0.1:3207"
+    write_note(home, Session(2**22 + 1, "http://127.0.0.1:3010", "http://127.0.0.1:3207"))  # killed
+    assert "HEADRACE_SERVICE_URL" not in environment()
+
+
+def test_a_service_that_a_setting_names_is_used(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_SERVICE_URL", "https://catalog.example.com")
+    settings.cache_clear()
+    home.mkdir(parents=True)
+    write_note(home, Session(os.getpid(), "http://127.0.0.1:3010", "http://127.0.0.1:3207"))
+    assert "HEADRACE_SERVICE_URL" not in environment()
 
 
 def test_this_machine_passes() -> None:

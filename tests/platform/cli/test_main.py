@@ -291,6 +291,18 @@ def test_materialize_complains_before_it_loads_anything(
     assert message in " ".join(result.stderr.split())
 
 
+@pytest.mark.parametrize(
+    "name", ["HEADRACE_HOME__X", "HEADRACE_COMPLETION_NAMES__0", "HEADRACE_DATABASE_URL__HOST"]
+)
+def test_a_part_of_a_setting_that_has_no_parts_is_refused(
+    configured: Configure, invoke: Invoke, name: str
+) -> None:
+    configured(name, "1")
+    result = invoke("datasets")
+    assert result.exit_code == 1
+    assert f"{name} is not a setting." in result.stderr
+
+
 def test_a_misspelt_variable_is_refused(configured: Configure, invoke: Invoke) -> None:
     configured("HEADRACE_DATABSE_URL", "postgresql://h/db")
     result = invoke("datasets")

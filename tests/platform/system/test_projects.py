@@ -92,3 +92,9 @@ def test_a_project_is_not_created_over_files(folder: Path) -> None:
     (folder / "taken" / "file").touch()
     assert "is not empty" in run(folder, "headrace", "init", "taken", code=1)
     assert "is not a valid project name" in run(folder, "headrace", "init", "Shop!", code=1)
+    assert "taken/file is a file" in run(folder, "headrace", "init", "taken/file/shop", code=1)
+
+
+@pytest.mark.parametrize("name", ["dagster", "headrace", "json"])
+def test_a_project_does_not_take_the_name_of_a_package_that_it_imports(folder: Path, name: str) -> None:
+    assert "is the name of a Python package" in run(folder, "headrace", "init", name, code=1)
