@@ -45,7 +45,7 @@ routes:
 
 def main(
     breaches: Annotated[int, typer.Option(help="Breaches of which the way to the receiver is timed.")] = 30,
-    alert_events: Annotated[int, typer.Option(help="Happenings of a flood.")] = 1000,
+    alert_events: Annotated[int, typer.Option(help="Alert events of a flood.")] = 1000,
     kills: Annotated[int, typer.Option(help="Processes to kill.")] = 200,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

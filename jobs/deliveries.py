@@ -1,4 +1,4 @@
-"""What the airport's batch says of its deliveries: one line in the wrapper of each job, as any job would have it."""
+"""Report the deliveries of the airport's batch: one line in the wrapper of each job, as in any other batch."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def report(delivered: Sequence[Path], completions: Path) -> int:
     others = sorted({LOADS[path.name] for path in delivered if path.name in LOADS})
     began = datetime.now(UTC) - timedelta(milliseconds=len(days))  # one after the other, the newest day last
     with _to(completions):
-        told = [
+        reported = [
             register_process(
                 "LOAD_FLIGHTS",
                 "SUCCESS",
@@ -40,8 +40,8 @@ def report(delivered: Sequence[Path], completions: Path) -> int:
             )
             for number, day in enumerate(days)
         ]
-        told += [register_process(job, "SUCCESS", run="1", exit_code=0) for job in others]
-    return sum(told)
+        reported += [register_process(job, "SUCCESS", run="1", exit_code=0) for job in others]
+    return sum(reported)
 
 
 @contextmanager

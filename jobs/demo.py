@@ -158,7 +158,7 @@ def _complete(steps: Steps, instance: dg.DagsterInstance, delivered: Sequence[Pa
             files, events = files + taken.files + len(taken.problems), events + taken.ingested.new
             if files >= dropped or taken.busy or time.monotonic() >= deadline:
                 break
-            time.sleep(SETTLED)  # a file is left alone until it is certain that nobody writes to it
+            time.sleep(SETTLED)  # a file is read when it has not changed for a while
         keys = project_code().defs.resolve_asset_graph().get_all_asset_keys()
         reported = report_completions(connect(), instance, TIME_FOR_COMPLETIONS, keys)
         report_result(f"{dropped:,} dropped, {events:,} new events, {reported:,} reported to Dagster")

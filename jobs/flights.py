@@ -1,4 +1,4 @@
-"""The flights' daily work: a job over what is made anew each day, and the schedule that replays the feed's year."""
+"""The flights' daily job, over the datasets that are computed each day, and the schedule that replays the year."""
 
 from __future__ import annotations
 

@@ -92,3 +92,16 @@ def test_the_smallest_dataset_loads(tmp_path: Path) -> None:
     loaded = load(write_project(tmp_path, "flights", declaration + connected + source))
     assert [str(problem) for problem in loaded.problems] == []
     assert {plan.record.key for plan in loaded.plans} == {"flights/busiest_routes", "flights/route_monthly"}
+
+
+FILES = re.compile(r"`([\w./-]+/[\w.-]+\.(?:py|sql|toml|yaml|md))`")
+
+
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/autosys.md"])
+def test_each_file_of_the_platform_that_a_page_names_exists(page: str) -> None:
+    named = FILES.findall((REPOSITORY / page).read_text(encoding="utf-8"))
+    assert named
+    platform = REPOSITORY / "headrace"
+    assert [
+        name for name in named if not any((folder / name).exists() for folder in (REPOSITORY, platform))
+    ] == []
