@@ -61,6 +61,16 @@ class DeclaredElsewhere(CatalogError):
         )
 
 
+class ProjectNameTaken(CatalogError):
+    """Another project of the same catalog has this project's name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"another project with the name {name} uses this catalog. Give this project another `name` in "
+            "headrace.toml; or, if both are the same project, give both the same `project_id`."
+        )
+
+
 class UnknownColumn(CatalogError):
     """A column that a dataset never had."""
 

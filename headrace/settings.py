@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from tomllib import TOMLDecodeError
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
@@ -114,6 +115,11 @@ class Settings(BaseSettings):
         default=None,
         pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$",
         description="The project's name, unique among the projects of one catalog; the folder's name if unset.",
+    )
+    project_id: UUID | None = Field(
+        default=None,
+        description="Distinguishes the project from others with its name, which the catalog then refuses. "
+        "`headrace init` generates it.",
     )
     home: Path = Field(
         default_factory=lambda: project_root() / ".headrace",

@@ -40,6 +40,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
+@pytest.fixture(autouse=True)
+def _dagster_variables() -> Iterator[None]:
+    """Leave no instance to the next test: commands set Dagster's variables for the rest of their process."""
+    before = {name: value for name, value in os.environ.items() if name.startswith("DAGSTER_")}
+    yield
+    for name in [name for name in os.environ if name.startswith("DAGSTER_")]:
+        del os.environ[name]
+    os.environ.update(before)
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """The URL of a migrated database on a server of this test run; `engine` copies it for each test.

@@ -15,7 +15,7 @@ from headrace.catalog.withdrawal import follow_declarations
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import encoded, jsonb
-from headrace.errors import DeclaredElsewhere, UnknownDataset
+from headrace.errors import DeclaredElsewhere, ProjectNameTaken, UnknownDataset
 from headrace.settings import settings
 
 _MONTHS_AHEAD = 4  # run and event partitions created in advance, including last month's
@@ -24,8 +24,11 @@ INSERT INTO catalog.project (organisation_id, name, platform_version) VALUES (%s
 """
 # A separate statement, not DO UPDATE, which row-level security denies to callers with some domains only.
 _UPDATE_PROJECT = """
-UPDATE catalog.project SET platform_version = %s, registered_at = now() WHERE organisation_id = %s AND name = %s
+UPDATE catalog.project
+SET platform_version = %s, project_id = coalesce(%s, project_id), registered_at = now()
+WHERE organisation_id = %s AND name = %s
 """
+_PROJECT_ID = "SELECT project_id FROM catalog.project WHERE organisation_id = %s AND name = %s"
 _RECORD_LOAD = """
 INSERT INTO catalog.project_load (organisation_id, project, problems) VALUES (%s, %s, %s)
 ON CONFLICT (organisation_id, project) DO UPDATE SET problems = excluded.problems, loaded_at = now()
@@ -55,11 +58,12 @@ def register(
 
     A dataset or process with a known key is updated and keeps its id. The edges of each given process become exactly
     its inputs and outputs: former edges end, and stay in history. Raises UnknownDataset for an input or output that is
-    neither given nor registered, DeclaredElsewhere for a key that another project declares.
+    neither given nor registered, DeclaredElsewhere for a key that another project declares, ProjectNameTaken.
     """
     dataset_hashes = {record.key: _hash(record) for record in datasets}
     process_hashes = {record.key: _hash(record) for record in processes}
     with transaction(engine) as cursor:
+        require_project_name(cursor)
         changed = _changed(cursor, "dataset", "full_name", dataset_hashes)
         new_datasets = [record for record in datasets if record.key in changed]
         changed = _changed(cursor, "process", "process_key", process_hashes)
@@ -70,7 +74,7 @@ def register(
         _create_organisation(cursor)
         project, platform = settings().project_name, version("headrace")
         cursor.execute(_REGISTER_PROJECT, [organisation_id(), project, platform])
-        cursor.execute(_UPDATE_PROJECT, [platform, organisation_id(), project])
+        cursor.execute(_UPDATE_PROJECT, [platform, settings().project_id, organisation_id(), project])
         cursor.execute("SELECT catalog.make_partitions(now() - interval '1 month', %s)", [_MONTHS_AHEAD + 1])
         moved = _store_datasets(cursor, new_datasets, dataset_hashes) if new_datasets else []
         if new_processes:
@@ -78,6 +82,14 @@ def register(
         if new_datasets:
             link(cursor)
     return moved
+
+
+def require_project_name(cursor: Cursor[Any]) -> None:
+    """Raise ProjectNameTaken if a project with another id is registered under this project's name."""
+    here = settings()
+    row = cursor.execute(_PROJECT_ID, [organisation_id(), here.project_name]).fetchone()
+    if row and row["project_id"] and here.project_id and row["project_id"] != here.project_id:
+        raise ProjectNameTaken(here.project_name)
 
 
 def _create_organisation(cursor: Cursor[Any]) -> None:

@@ -10,6 +10,7 @@ from importlib import resources
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from string import Template
+from uuid import uuid4
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _HIDDEN = {"gitignore": ".gitignore", "gitkeep": ".gitkeep"}  # packaging omits files that begin with a dot
@@ -41,7 +42,7 @@ def create_project(folder: Path, *, demo: bool = False) -> list[Path]:
     if folder.exists() and any(folder.iterdir()):
         raise ProjectRefused(f"{folder} is not empty. Choose a new folder, or empty this one.")
     release = ".".join(version("headrace").split(".")[:2]) + ".0"
-    words = {"name": name, "release": release, "extra": "[demo]" if demo else ""}
+    words = {"name": name, "release": release, "project_id": str(uuid4()), "extra": "[demo]" if demo else ""}
     template = Path(str(resources.files("headrace.local"))) / "templates" / "empty"
     for source in _files(template):
         target = folder / source.relative_to(template).with_name(_HIDDEN.get(source.name, source.name))

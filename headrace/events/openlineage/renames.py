@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 from headrace.catalog.naming import Name, key_of
 from headrace.catalog.processes import lock_events
 from headrace.catalog.records import DatasetRecord
+from headrace.catalog.registry import require_project_name
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.errors import CatalogError, UnknownDataset
@@ -125,7 +126,7 @@ def follow_declarations(engine: Engine, records: Sequence[DatasetRecord]) -> Non
     """Rename the datasets that are declared under a new key, with `renamed_from`, and the processes with their keys.
 
     If both keys have a dataset already, the former one is merged. A former key that is unknown, declared here too, or
-    declared by another project is left alone.
+    declared by another project is left alone. Raises ProjectNameTaken.
     """
     declared = {record.key for record in records}
     former = {
@@ -137,6 +138,7 @@ def follow_declarations(engine: Engine, records: Sequence[DatasetRecord]) -> Non
         return
     organisation, project = organisation_id(), settings().project_name
     with transaction(engine) as cursor:
+        require_project_name(cursor)
         known = cursor.execute(_FORMER, [organisation, sorted(former), project]).fetchall()
         if not known:
             return

@@ -14,7 +14,7 @@ from headrace.autosys.garbage_collection import paused
 from headrace.catalog.retirement import retire_undeclared
 from headrace.database.connection import connect
 from headrace.declarations.loading.project import records
-from headrace.errors import DeclaredElsewhere, UnknownDataset
+from headrace.errors import DeclaredElsewhere, ProjectNameTaken, UnknownDataset
 from headrace.events.openlineage import renames
 from headrace.execution.plan import Plan, ProcessPlan
 from headrace.execution.registration import no_session, register
@@ -99,7 +99,7 @@ class _Registration:
         try:
             renames.follow_declarations(engine, datasets)
             warnings = register(engine, datasets, processes, no_session)
-        except (DeclaredElsewhere, UnknownDataset) as error:
+        except (DeclaredElsewhere, ProjectNameTaken, UnknownDataset) as error:
             return _Registered(
                 f"New and changed SLAs are not evaluated, as the declarations cannot be registered: {error}"
             )

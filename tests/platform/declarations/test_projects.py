@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from uuid import uuid4
 
 import dagster as dg
 import pytest
@@ -11,7 +12,7 @@ from sqlalchemy import Engine
 from headrace.catalog.registry import register, transfer
 from headrace.declarations.loading.known import known
 from headrace.declarations.loading.project import Loaded, load, records
-from headrace.errors import DeclaredElsewhere
+from headrace.errors import DeclaredElsewhere, ProjectNameTaken
 from headrace.settings import settings
 from tests.platform.projects import write_project
 
@@ -80,3 +81,20 @@ def test_a_dataset_that_moves_is_transferred(
     register(engine, *records(moved.plans))
     back = loaded_as("shop", tmp_path / "shop", monkeypatch)
     assert [problem.message for problem in back.problems] == ["shop/orders is declared by the project other"]
+
+
+def test_another_project_of_the_same_name_is_refused(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, other = uuid4(), uuid4()
+    monkeypatch.setenv("HEADRACE_PROJECT_ID", str(mine))
+    first = loaded_as("shop", write_project(tmp_path / "shop", "shop", DAILY), monkeypatch)
+    register(engine, *records(first.plans))
+    monkeypatch.setenv("HEADRACE_PROJECT_ID", str(other))
+    text = DAILY.replace("shop/orders", "shop/returns")
+    second = loaded_as("shop", write_project(tmp_path / "other", "shop", text), monkeypatch)
+    with pytest.raises(ProjectNameTaken, match="another project with the name shop uses this catalog"):
+        register(engine, *records(second.plans))
+    monkeypatch.setenv("HEADRACE_PROJECT_ID", str(mine))
+    settings.cache_clear()
+    assert register(engine, *records(second.plans)) == []

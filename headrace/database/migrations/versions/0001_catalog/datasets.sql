@@ -1,10 +1,11 @@
 -- Projects, datasets with their schemas, names and registrations, and the index of the search.
 
 -- The projects that share the catalog, each in a repository of its own. dataset.project and process.project name the
--- one that declares the row.
+-- one that declares the row. project_id: distinguishes projects of the same name; null if the project has none.
 CREATE TABLE catalog.project (
     organisation_id  uuid NOT NULL REFERENCES catalog.organisation,
     name             text COLLATE "C" NOT NULL,
+    project_id       uuid,
     platform_version text NOT NULL,
     registered_at    timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (organisation_id, name)
