@@ -120,7 +120,7 @@ _QUOTED = (
 _VALUE = re.compile(r"(?<!\w)'.*?'(?!\w)|\"[^\"]*\"")
 
 
-class Redacted(logging.Formatter):
+class RedactingFormatter(logging.Formatter):
     """Wraps a log formatter: removes secrets, statements and their values, also from tracebacks."""
 
     def __init__(self, wrapped: logging.Formatter) -> None:
@@ -136,8 +136,8 @@ def redact_logs(*loggers: str) -> None:
     """Redact the output of these loggers, and of loggers without a handler."""
     handlers = [handler for name in loggers for handler in logging.getLogger(name).handlers]
     for handler in (*handlers, logging.lastResort):
-        if handler is not None and not isinstance(handler.formatter, Redacted):
-            handler.setFormatter(Redacted(handler.formatter or logging.Formatter()))
+        if handler is not None and not isinstance(handler.formatter, RedactingFormatter):
+            handler.setFormatter(RedactingFormatter(handler.formatter or logging.Formatter()))
 
 
 def redacted(text: str) -> str:

@@ -8,14 +8,14 @@ from psycopg import Cursor
 
 from headrace.alerts.records import Alert
 from headrace.alerts.sql import statement
-from headrace.alerts.wording import MAX_LISTED, Affected, AffectedSubject
+from headrace.alerts.wording import MAX_LISTED, AffectedSubject, AffectedSubjects
 from headrace.database.ids import organisation_id
 from headrace.slas.status import SlaStatus
 
 MAX_NODES = 20_000  # datasets and processes; the traversal stops there
 
 
-def affected(cursor: Cursor[Any], alert: Alert) -> Affected:
+def affected(cursor: Cursor[Any], alert: Alert) -> AffectedSubjects:
     """Return the affected subjects, those whose deadline is next first, and the runbook of the alert's subject."""
     parameters = {
         "organisation": organisation_id(),
@@ -26,7 +26,7 @@ def affected(cursor: Cursor[Any], alert: Alert) -> Affected:
     }
     found = statement("affected_datasets").execute(cursor, parameters).fetchall()
     runbook = statement("runbooks").execute(cursor, parameters).fetchone()
-    return Affected(
+    return AffectedSubjects(
         tuple(
             AffectedSubject(
                 row["key"],

@@ -205,7 +205,7 @@ def _notified_holder(alert: Alert, holder: str, rules: AlertRules, now: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class _Breached:
+class _BreachedDeadline:
     """The alert with the deadline that an event has broken. is_next: an earlier one of the same dataset was before.
 
     is_news: False if it is the same one, or if the earlier one was notified a short time before, as of an objective
@@ -217,21 +217,23 @@ class _Breached:
     is_next: bool = False
 
 
-def _with_breach(alert: Alert, alert_event: AlertEvent, rules: AlertRules, now: datetime) -> _Breached:
+def _with_breach(
+    alert: Alert, alert_event: AlertEvent, rules: AlertRules, now: datetime
+) -> _BreachedDeadline:
     breach = _breach_of(alert_event, now)
     if breach is None:
-        return _Breached(alert)
+        return _BreachedDeadline(alert)
     known = next((each for each in alert.breaches if _objective(each) == _objective(breach)), None)
     if known is None:
-        return _Breached(replace(alert, breaches=(*alert.breaches, breach)), is_news=True)
+        return _BreachedDeadline(replace(alert, breaches=(*alert.breaches, breach)), is_news=True)
     if breach.deadline <= known.deadline:
-        return _Breached(alert)
+        return _BreachedDeadline(alert)
     subject = alert_event.subject
     route = rules.route(subject.domain, subject.owners, alert_event.severity, now)
     is_news = known.notified_at + ((route.repeat_every if route else None) or REPEAT_EVERY) <= now
     later = breach if is_news else replace(breach, notified_at=known.notified_at)
     others = (each for each in alert.breaches if each is not known)
-    return _Breached(replace(alert, breaches=(*others, later)), is_news, is_next=True)
+    return _BreachedDeadline(replace(alert, breaches=(*others, later)), is_news, is_next=True)
 
 
 def _breach_of(alert_event: AlertEvent, now: datetime) -> Breach | None:
@@ -255,7 +257,7 @@ def _objective(breach: Breach) -> tuple[str, str]:
 
 
 def _breach_notifications(
-    breached: _Breached,
+    breached: _BreachedDeadline,
     notifications: Sequence[Notification],
     alert_event: AlertEvent,
     rules: AlertRules,

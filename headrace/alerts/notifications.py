@@ -17,7 +17,7 @@ from headrace.alerts.links import link, secret
 from headrace.alerts.records import Alert, Notification, Purpose
 from headrace.alerts.rules import Links
 from headrace.alerts.sql import statement
-from headrace.alerts.wording import Affected, digest, render
+from headrace.alerts.wording import AffectedSubjects, digest, render
 from headrace.database.ids import organisation_id
 from headrace.settings import settings
 from headrace.slas.events import Kind
@@ -42,7 +42,7 @@ def render_notifications(
     found = statement("alerts_of_notifications").execute(cursor, parameters).fetchall()
     alerts = {row["alert_id"]: _for_outside(rows.alert_of(row)) for row in found}
     digests = _merged(cursor, [each.notification_id for each in fresh if each.purpose is Purpose.DIGEST])
-    affected_by_alert: dict[UUID, Affected] = {}
+    affected_by_alert: dict[UUID, AffectedSubjects] = {}
     key = secret(settings())
     for notification in fresh:
         if notification.alert_id is None:

@@ -27,7 +27,7 @@ _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('deciding on alerts/' ||
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class ProcessingResult:
     """The result of processing alert events. without_recipient: alerts that no one is notified of."""
 
     alert_events: int = 0
@@ -36,8 +36,8 @@ class Decided:
     notifications: int = 0
     without_recipient: tuple[str, ...] = ()
 
-    def __add__(self, other: Decided) -> Decided:
-        return Decided(
+    def __add__(self, other: ProcessingResult) -> ProcessingResult:
+        return ProcessingResult(
             self.alert_events + other.alert_events,
             self.opened + other.opened,
             self.closed + other.closed,
@@ -46,7 +46,9 @@ class Decided:
         )
 
 
-def decide_next(engine: Engine, rules: AlertRules, now: datetime, limit: int = BATCH_SIZE) -> Decided:
+def decide_next(
+    engine: Engine, rules: AlertRules, now: datetime, limit: int = BATCH_SIZE
+) -> ProcessingResult:
     """Process the next alert events and store the result; fewer than `limit` means that none are left."""
     with transaction(engine) as cursor:
         organisation = organisation_id()
@@ -57,13 +59,13 @@ def decide_next(engine: Engine, rules: AlertRules, now: datetime, limit: int = B
             .fetchall()
         )
         if not found:
-            return Decided()
+            return ProcessingResult()
         named = [
             (row["incident_id"] or alert_id_of(row["alert_event_id"], organisation), rows.alert_event_of(row))
             for row in found
         ]
         work = _Work(cursor, {alert_id for alert_id, _ in named})
-        decided = Decided(alert_events=len(found))
+        decided = ProcessingResult(alert_events=len(found))
         for alert_id, alert_event in named:
             before = work.alerts.get(alert_id)
             decision = deciding.decide(
@@ -82,9 +84,9 @@ def decide_next(engine: Engine, rules: AlertRules, now: datetime, limit: int = B
     return decided
 
 
-def decide_due(engine: Engine, rules: AlertRules, now: datetime) -> Decided:
+def decide_due(engine: Engine, rules: AlertRules, now: datetime) -> ProcessingResult:
     """Start the steps of unacknowledged alerts again, end acknowledgements that expire, and notify new holders."""
-    decided = Decided()
+    decided = ProcessingResult()
     with transaction(engine) as cursor:
         organisation = organisation_id()
         cursor.execute(_ALONE, [str(organisation)])
@@ -209,10 +211,12 @@ def _dropped(notification: Notification, drop: Sequence[UUID]) -> Notification:
     )
 
 
-def _counted(before: Alert | None, decision: Decision) -> Decided:
+def _counted(before: Alert | None, decision: Decision) -> ProcessingResult:
     alert = decision.alert
     was_open = before is not None and before.state is not AlertState.CLOSED
     is_open = alert.state is not AlertState.CLOSED
     is_new = not was_open and (is_open or before is None)
     without_recipient = (f"{alert.subject.key} ({alert.kind})",) if is_new and not decision.send else ()
-    return Decided(0, int(is_new), int(was_open and not is_open), len(decision.send), without_recipient)
+    return ProcessingResult(
+        0, int(is_new), int(was_open and not is_open), len(decision.send), without_recipient
+    )

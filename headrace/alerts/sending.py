@@ -33,7 +33,7 @@ Clock = Callable[[], datetime]
 
 
 @dataclass(slots=True)
-class Sent:
+class SendingResult:
     """The result of sending. failed: a sentence for each destination that refused a notification."""
 
     notifications: int = 0
@@ -51,14 +51,14 @@ def by_apprise(destination: Destination, address: str, rendered: RenderedNotific
 
 def send_due(
     engine: Engine, rules: AlertRules, now: Clock, within: timedelta, send: Send = by_apprise
-) -> Sent:
+) -> SendingResult:
     """Send due notifications for at most `within`. Only one process sends at a time; busy: another one does.
 
     A notification being sent when the process died is sent again under the same id. A destination that refuses one is
     skipped until the next call.
     """
     deadline = monotonic() + within.total_seconds()
-    sent, away = Sent(), set[str]()
+    sent, away = SendingResult(), set[str]()
     with alone(engine, "sending alerts") as mine, ThreadPoolExecutor(THREADS) as pool:
         sent.busy = not mine
         while mine and monotonic() < deadline:

@@ -60,7 +60,7 @@ class AffectedSubject:
 
 
 @dataclass(frozen=True, slots=True)
-class Affected:
+class AffectedSubjects:
     """The affected subjects, next deadline first, their total number, and the runbook of the alert's subject."""
 
     named: tuple[AffectedSubject, ...] = ()
@@ -82,7 +82,7 @@ def render(
     links: Links,
     now: datetime,
     *,
-    affected: Affected = Affected(),
+    affected: AffectedSubjects = AffectedSubjects(),
     link: str | None = None,
 ) -> NotificationText:
     """Render a notification that is sent at `now`. link: where its recipient opens and acknowledges the alert."""
@@ -120,7 +120,7 @@ def _render_breaches(
     breaches: Sequence[Breach],
     links: Links,
     now: datetime,
-    affected: Affected,
+    affected: AffectedSubjects,
     link: str | None,
 ) -> NotificationText:
     """Render a notification about deadlines that passed in an incident, to the owners of their datasets."""
@@ -286,7 +286,7 @@ def _expected(facts: Mapping[str, Any]) -> str | None:
     return f"{_at(expected, zone)}{between}{miss}"
 
 
-def _affected(affected: Affected) -> str | None:
+def _affected(affected: AffectedSubjects) -> str | None:
     if not affected.count:
         return None
     named = [
@@ -297,7 +297,7 @@ def _affected(affected: Affected) -> str | None:
     return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _deadlines(affected: Affected) -> str | None:
+def _deadlines(affected: AffectedSubjects) -> str | None:
     """List by when the affected subjects are due, or since when they are late."""
     due = [each for each in affected.named if each.deadline]
     return "; ".join(

@@ -8,7 +8,7 @@ from headrace.autosys.calendars import Calendars, read_calendars
 from headrace.autosys.census import Census, census
 from headrace.autosys.diff import Change, Difference, compare
 from headrace.autosys.estate import Estate, EstateObject, read_estate, resolve
-from headrace.autosys.expected import Expected, Forecast
+from headrace.autosys.expected import ExpectedInstant, Forecast
 from headrace.autosys.findings import Finding
 from headrace.autosys.jobs import Edge, Job, Trigger
 from headrace.autosys.lint import lint
@@ -25,7 +25,7 @@ __all__ = [
     "Edge",
     "Estate",
     "EstateObject",
-    "Expected",
+    "ExpectedInstant",
     "Finding",
     "Forecast",
     "Job",

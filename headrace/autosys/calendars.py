@@ -35,7 +35,7 @@ class Cycle:
 
 
 @dataclass(frozen=True, slots=True)
-class Extended:
+class ExtendedCalendar:
     """Rules that generate dates; `headrace.autosys.extended_calendars` evaluates those with a certain meaning.
 
     fields: the record as exported, by name; a field given more than once has all its values, in order.
@@ -51,8 +51,8 @@ class Extended:
         return (self.fields.get(name) or ("",))[-1].strip()
 
 
-Calendar = Standard | Extended
-Named = TypeVar("Named", Standard | Extended, Cycle)
+Calendar = Standard | ExtendedCalendar
+Named = TypeVar("Named", Standard | ExtendedCalendar, Cycle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ def read_calendars(text: str, file: str) -> Calendars:
             _put(cycles, Cycle(name, record.periods(), record.get("description"), file, start + 1), findings)
         else:
             fields = {each: tuple(values) for each, values in record.fields.items()}
-            _put(calendars, Extended(name, fields, file, start + 1), findings)
+            _put(calendars, ExtendedCalendar(name, fields, file, start + 1), findings)
     return Calendars(calendars, cycles, tuple(findings))
 
 

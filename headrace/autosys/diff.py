@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from headrace.autosys.calendars import Calendar, Extended
+from headrace.autosys.calendars import Calendar, ExtendedCalendar
 from headrace.autosys.conditions import unparse
 from headrace.autosys.estate import Estate, EstateObject
 from headrace.autosys.jobs import Job
@@ -58,7 +58,7 @@ def _attributes(estate: Estate) -> dict[str, list[tuple[str, str]]]:
 
 
 def _rules(calendar: Calendar) -> list[tuple[str, str]]:
-    if isinstance(calendar, Extended):
+    if isinstance(calendar, ExtendedCalendar):
         return [(name, value) for name, values in calendar.fields.items() for value in values]
     return [("date", f"{day} {at:%H:%M}") for day, times in calendar.days.items() for at in times]
 

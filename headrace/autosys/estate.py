@@ -12,7 +12,7 @@ from headrace.autosys.jil.scanner import scan
 from headrace.autosys.jil.statements import Attribute, Jil, Statement
 from headrace.autosys.jil.text import decode
 from headrace.autosys.jobs import Edge, Job, edges_of, make_job
-from headrace.autosys.statement_application import Applied, Entry, Step, apply
+from headrace.autosys.statement_application import AppliedStatements, Entry, Step, apply
 from headrace.severity import Severity
 
 
@@ -139,7 +139,7 @@ def _job(name: str, entry: Entry, findings: list[Finding]) -> Job:
     return job
 
 
-def _objects(applied: Applied) -> dict[str, dict[str, EstateObject]]:
+def _objects(applied: AppliedStatements) -> dict[str, dict[str, EstateObject]]:
     return {
         kind: {
             name: EstateObject(kind, name, entry.attributes, entry.statement.file, entry.statement.line)

@@ -36,7 +36,7 @@ _HOLDS = {"=": eq, "!=": ne, "<": lt, ">": gt, "<=": le, ">=": ge}
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedInstant:
     """An instant (UTC), or None if unknown, with the reasons, one per line.
 
     not_before: a lower bound if unknown. clock: for a start, that of the job's own schedule, with the times by which
@@ -68,17 +68,17 @@ class Forecast:
     after: datetime
     clock: Clock
     runtimes: Mapping[str, timedelta]
-    _known: dict[_Node, Expected] = field(default_factory=dict)
+    _known: dict[_Node, ExpectedInstant] = field(default_factory=dict)
 
-    def start(self, name: str) -> Expected:
+    def start(self, name: str) -> ExpectedInstant:
         """Forecast when the job starts next. Raises KeyError for an unknown job."""
         return self._expect((self.estate.jobs[name].name, False))
 
-    def finish(self, name: str) -> Expected:
+    def finish(self, name: str) -> ExpectedInstant:
         """Forecast when that run ends. Raises KeyError for an unknown job."""
         return self._expect((self.estate.jobs[name].name, True))
 
-    def _expect(self, wanted: _Node) -> Expected:
+    def _expect(self, wanted: _Node) -> ExpectedInstant:
         """Forecast the prerequisites first, without recursion: chains are tens of thousands of jobs long."""
         waiting: list[tuple[_Node, Iterator[_Node]]] = [(wanted, self._needs(wanted))]
         open_ = {wanted}
@@ -115,19 +115,21 @@ class Forecast:
                 yield (edge.upstream, False)
                 yield (edge.upstream, True)
 
-    def _got(self, name: str, *, finish: bool) -> Expected:
-        return self._known.get((name, finish)) or Expected(None, (f"{name} waits for itself, in a cycle",))
+    def _got(self, name: str, *, finish: bool) -> ExpectedInstant:
+        return self._known.get((name, finish)) or ExpectedInstant(
+            None, (f"{name} waits for itself, in a cycle",)
+        )
 
-    def _start(self, job: Job) -> Expected:
+    def _start(self, job: Job) -> ExpectedInstant:
         if (held := _held(job)) is not None:
-            return Expected(None, (held,))
+            return ExpectedInstant(None, (held,))
         job, why = _overridden(job)
         at: datetime | None = None
         start: Start | None = None
         if job.box is not None:
             box = self._got(job.box, finish=False) if job.box in self.estate.jobs else None
             if box is None or box.at is None:
-                return Expected(
+                return ExpectedInstant(
                     None,
                     (
                         f"box {job.box} is not expected to start",
@@ -142,21 +144,21 @@ class Forecast:
                     job.schedule, max(at - timedelta(seconds=1), self.after) if at else self.after, self.clock
                 )
             except NoStartError as error:
-                return Expected(None, (*why, str(error)))
+                return ExpectedInstant(None, (*why, str(error)))
             at, why = start.at, (*why, f"the clock: {', '.join(start.why)}, {start.local:%Y-%m-%d %H:%M %Z}")
         if "condition" in job.values and job.values["condition"] and job.condition is None:
-            return Expected(None, (*why, f"its condition cannot be read: {job.values['condition']}"))
+            return ExpectedInstant(None, (*why, f"its condition cannot be read: {job.values['condition']}"))
         if job.condition is not None:
             return replace(self._condition(job, job.condition, at, why), clock=start)
         if at is None:
-            return Expected(
+            return ExpectedInstant(
                 None, ("it is in no box, waits for nothing and the clock does not start it: by hand only",)
             )
-        return Expected(at, why, clock=start)
+        return ExpectedInstant(at, why, clock=start)
 
     def _condition(
         self, job: Job, condition: Condition, trigger: datetime | None, why: tuple[str, ...]
-    ) -> Expected:
+    ) -> ExpectedInstant:
         """Forecast when the condition is met, not before `trigger` if there is one."""
         if isinstance(condition, AllOf) and trigger is None:
             return self._first_end(job, condition, why)
@@ -166,23 +168,25 @@ class Forecast:
             known = [(part.at, part) for part in parts if part.at is not None]
             if isinstance(condition, AllOf) and unknown:
                 bounds = [part.earliest for part in parts if part.earliest is not None]
-                return Expected(None, (*why, *unknown[0].why), max(bounds, default=None))
+                return ExpectedInstant(None, (*why, *unknown[0].why), max(bounds, default=None))
             if not known:
                 bounds = [part.not_before for part in unknown if part.not_before is not None]
                 not_before = min(bounds) if len(bounds) == len(unknown) else trigger
-                return Expected(None, (*why, *(line for part in unknown for line in part.why)), not_before)
+                return ExpectedInstant(
+                    None, (*why, *(line for part in unknown for line in part.why)), not_before
+                )
             choose = max if isinstance(condition, AllOf) else min
             at, part = choose(known, key=lambda each: each[0])
             if isinstance(condition, AllOf):
                 for atom, (met, _) in zip(condition.parts, known, strict=True):
                     if _is_stale(atom, met, at):
                         stale = f"{unparse(atom)}: {met:%Y-%m-%d %H:%M} UTC is too long before {at:%Y-%m-%d %H:%M} UTC"
-                        return Expected(None, (*why, stale), at)
-                return self._when_not_running(condition, Expected(at, (*why, *part.why)))
-            return Expected(at, (*why, *part.why))
+                        return ExpectedInstant(None, (*why, stale), at)
+                return self._when_not_running(condition, ExpectedInstant(at, (*why, *part.why)))
+            return ExpectedInstant(at, (*why, *part.why))
         return self._atom(job, condition, trigger, why)
 
-    def _first_end(self, job: Job, condition: AllOf, why: tuple[str, ...]) -> Expected:
+    def _first_end(self, job: Job, condition: AllOf, why: tuple[str, ...]) -> ExpectedInstant:
         """Forecast the start of a job without clock and box: the first end of a predecessor at which the others hold.
 
         A status stays until it changes: that of a predecessor which is not due before then is of an earlier run.
@@ -191,29 +195,29 @@ class Forecast:
         open_ends = [(part, found) for part, found in parts if found.at is None]
         never = next((found for part, found in open_ends if not self._may_stand(part)), None)
         if never is not None:
-            return Expected(None, (*why, *never.why), never.not_before)
+            return ExpectedInstant(None, (*why, *never.why), never.not_before)
         bounds = [found.not_before for _, found in open_ends]
         ends = sorted({found.at for _, found in parts if found.at is not None and found.at > self.after})
         if not ends and open_ends:
             known = [bound for bound in bounds if bound is not None]
             first = min(known) if len(known) == len(bounds) else None
             found = next(found for _, found in open_ends if found.not_before == first or first is None)
-            return Expected(None, (*why, *found.why), first)
+            return ExpectedInstant(None, (*why, *found.why), first)
         for at in ends or [self.after]:
             verdicts = [(found, self._holds(part, found, at)) for part, found in parts]
             unknown = next((found for found, verdict in verdicts if verdict is None), None)
             if unknown is not None:
-                return Expected(None, (*why, *unknown.why), min([at, *filter(None, bounds)]))
+                return ExpectedInstant(None, (*why, *unknown.why), min([at, *filter(None, bounds)]))
             if all(verdict for _, verdict in verdicts):
                 ended = next((found for _, found in parts if found.at == at), parts[0][1])
                 earlier = [part for part, found in parts if found.at is None or found.at > at]
                 kept = (f"{unparse(part)} by an earlier run" for part in earlier)
-                return self._when_not_running(condition, Expected(at, (*why, *ended.why, *kept)))
+                return self._when_not_running(condition, ExpectedInstant(at, (*why, *ended.why, *kept)))
         part, met = next((part, found.at) for part, found in parts if not self._holds(part, found, ends[-1]))
         stale = f"{unparse(part)}: {met:%Y-%m-%d %H:%M} UTC is too long before {ends[-1]:%Y-%m-%d %H:%M} UTC"
-        return Expected(None, (*why, stale), ends[-1])
+        return ExpectedInstant(None, (*why, stale), ends[-1])
 
-    def _holds(self, part: Condition, found: Expected, at: datetime) -> bool | None:
+    def _holds(self, part: Condition, found: ExpectedInstant, at: datetime) -> bool | None:
         """Return whether a part of a condition holds at `at`, None if unknown. found: its next time."""
         if found.at is not None and found.at <= at:
             return not _is_stale(part, found.at, at)
@@ -246,26 +250,28 @@ class Forecast:
 
     def _atom(
         self, job: Job, atom: JobIs | ExitIs | GlobalIs, trigger: datetime | None, why: tuple[str, ...]
-    ) -> Expected:
+    ) -> ExpectedInstant:
         at_once = trigger or self.after
         if isinstance(atom, GlobalIs):
-            return Expected(at_once, (*why, f"assumed to hold: {unparse(atom)}"))
+            return ExpectedInstant(at_once, (*why, f"assumed to hold: {unparse(atom)}"))
         if atom.instance is not None:
-            return Expected(None, (*why, f"{unparse(atom)}: a job of another scheduler"))
+            return ExpectedInstant(None, (*why, f"{unparse(atom)}: a job of another scheduler"))
         wanted = atom.wanted if isinstance(atom, JobIs) else None
         if wanted is RequiredStatus.NOT_RUNNING:
-            assumed = Expected(at_once, (*why, f"assumed to hold: {unparse(atom)}"))
+            assumed = ExpectedInstant(at_once, (*why, f"assumed to hold: {unparse(atom)}"))
             return self._when_not_running(AllOf((atom,)), assumed)
         if atom.job not in self.estate.jobs:
-            return Expected(None, (*why, f"{unparse(atom)}: no such job"))
+            return ExpectedInstant(None, (*why, f"{unparse(atom)}: no such job"))
         if wanted in (RequiredStatus.FAILURE, RequiredStatus.TERMINATED):
-            return Expected(None, (*why, f"{unparse(atom)}: only if {atom.job} fails"))
+            return ExpectedInstant(None, (*why, f"{unparse(atom)}: only if {atom.job} fails"))
         if isinstance(atom, ExitIs) and not _HOLDS[atom.operator](0, atom.code):
-            return Expected(None, (*why, f"{unparse(atom)}: not if {atom.job} succeeds with exit code 0"))
+            return ExpectedInstant(
+                None, (*why, f"{unparse(atom)}: not if {atom.job} succeeds with exit code 0")
+            )
         if _status(self.estate.jobs[atom.job]) == "ON_ICE":
             if isinstance(atom, ExitIs):
-                return Expected(None, (*why, f"{unparse(atom)}: {atom.job} is on ice"))
-            return Expected(at_once, (*why, f"{unparse(atom)} holds: {atom.job} is on ice"))
+                return ExpectedInstant(None, (*why, f"{unparse(atom)}: {atom.job} is on ice"))
+            return ExpectedInstant(at_once, (*why, f"{unparse(atom)} holds: {atom.job} is on ice"))
         upstream = self._got(atom.job, finish=False)
         boxes = {*self.estate.boxes_of(job.name), job.name}.intersection(
             (*self.estate.boxes_of(atom.job), atom.job)
@@ -275,13 +281,13 @@ class Forecast:
                 unknown = (
                     f"{unparse(atom)}: {atom.job} is not due before then, and when it last ended is not known"
                 )
-                return Expected(None, (*why, unknown), trigger)
-            return Expected(
+                return ExpectedInstant(None, (*why, unknown), trigger)
+            return ExpectedInstant(
                 trigger, (*why, f"{unparse(atom)} by an earlier run: {atom.job} is not due before then")
             )
         end = self._got(atom.job, finish=True)
         if end.at is None:
-            return Expected(
+            return ExpectedInstant(
                 None,
                 (*why, f"{unparse(atom)}: when {atom.job} ends is not known", *end.why[-1:]),
                 max((each for each in (trigger, end.not_before) if each is not None), default=None),
@@ -290,16 +296,16 @@ class Forecast:
             stale = (
                 f"{unparse(atom)}: {atom.job} is expected to end {end.at:%Y-%m-%d %H:%M} UTC, too long before"
             )
-            return Expected(None, (*why, stale), trigger)
+            return ExpectedInstant(None, (*why, stale), trigger)
         at = max(end.at, trigger) if trigger else end.at
-        return Expected(
+        return ExpectedInstant(
             at, (*why, f"{unparse(atom)}: {atom.job} is expected to end {end.at:%Y-%m-%d %H:%M} UTC")
         )
 
     def _is_in(self, atom: Atom, box: str) -> bool:
         return not isinstance(atom, GlobalIs) and box in self.estate.boxes_of(atom.job)
 
-    def _when_not_running(self, condition: AllOf, expected: Expected) -> Expected:
+    def _when_not_running(self, condition: AllOf, expected: ExpectedInstant) -> ExpectedInstant:
         """Put a start off until the jobs that may not run at the same time have ended, as far as that is known."""
         at = expected.at
         for atom in condition.parts:
@@ -308,7 +314,7 @@ class Forecast:
             end = self._end_of_run(atom.job, at)
             if end is not None:
                 why = f"{unparse(atom)}: {atom.job} is expected to end {end:%Y-%m-%d %H:%M} UTC"
-                at, expected = end, Expected(end, (*expected.why, why))
+                at, expected = end, ExpectedInstant(end, (*expected.why, why))
         return expected
 
     def _end_of_run(self, name: str, at: datetime) -> datetime | None:
@@ -330,20 +336,20 @@ class Forecast:
             return None
         return start.at + mean if start.at <= at else None
 
-    def _finish(self, job: Job) -> Expected:
+    def _finish(self, job: Job) -> ExpectedInstant:
         start = self._got(job.name, finish=False)
         if start.at is None:
-            return Expected(None, start.why, start.not_before)
+            return ExpectedInstant(None, start.why, start.not_before)
         if _status(job) == "ON_NOEXEC":
-            return Expected(start.at, (f"{job.name} is on noexec: it succeeds without a run",))
+            return ExpectedInstant(start.at, (f"{job.name} is on noexec: it succeeds without a run",))
         mean = self.runtimes.get(job.name)
         if mean is not None:
-            return Expected(
+            return ExpectedInstant(
                 start.at + mean,
                 (f"{job.name} starts {start.at:%Y-%m-%d %H:%M} UTC and takes {mean} on average",),
             )
         if job.type != "BOX":
-            return Expected(
+            return ExpectedInstant(
                 None,
                 (f"{job.name} starts {start.at:%Y-%m-%d %H:%M} UTC; how long it takes is not known",),
                 start.at,
@@ -355,7 +361,7 @@ class Forecast:
         ends = [(member, self._got(member, finish=True)) for member in self.estate.members.get(job.name, ())]
         known = [(end.at, member) for member, end in ends if end.at is not None]
         if not known:
-            return Expected(
+            return ExpectedInstant(
                 None,
                 (f"when the members of {job.name} end is not known", *(ends[0][1].why[-1:] if ends else ())),
                 start.at,
@@ -363,7 +369,9 @@ class Forecast:
         at, last = max(known)
         missing = len(ends) - len(known)
         but = (f"without {missing} member(s) whose end is not known",) if missing else ()
-        return Expected(at, (f"the last member, {last}, is expected to end {at:%Y-%m-%d %H:%M} UTC", *but))
+        return ExpectedInstant(
+            at, (f"the last member, {last}, is expected to end {at:%Y-%m-%d %H:%M} UTC", *but)
+        )
 
 
 def _status(job: Job) -> str:

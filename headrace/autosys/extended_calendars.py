@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, timedelta
 
-from headrace.autosys.calendars import Calendar, Cycle, Extended, Standard
+from headrace.autosys.calendars import Calendar, Cycle, ExtendedCalendar, Standard
 from headrace.settings import settings
 
 _DAY_NAMES = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -44,7 +44,7 @@ class UncertainError(ValueError):
 
 
 def dates_of(
-    calendar: Extended,
+    calendar: ExtendedCalendar,
     first: date,
     last: date,
     calendars: Mapping[str, Calendar],
@@ -96,7 +96,7 @@ def _moved(day: date, action: str, workdays: frozenset[int], holidays: Iterable[
     raise UncertainError(f"action {action} finds no workday within {_FARTHEST} days")
 
 
-def _workdays(calendar: Extended) -> frozenset[int]:
+def _workdays(calendar: ExtendedCalendar) -> frozenset[int]:
     written = calendar.get("workday").lower()
     if not written:
         return frozenset(range(5))
@@ -110,7 +110,7 @@ def _workdays(calendar: Extended) -> frozenset[int]:
     return frozenset(_TWO_LETTERS[name] for name in names)
 
 
-def _holidays(calendar: Extended, calendars: Mapping[str, Calendar]) -> frozenset[date]:
+def _holidays(calendar: ExtendedCalendar, calendars: Mapping[str, Calendar]) -> frozenset[date]:
     name = calendar.get("holcal")
     if not name:
         return frozenset()
@@ -120,14 +120,14 @@ def _holidays(calendar: Extended, calendars: Mapping[str, Calendar]) -> frozense
     return frozenset(holidays.days)
 
 
-def _action(calendar: Extended, field: str, known: str) -> str:
+def _action(calendar: ExtendedCalendar, field: str, known: str) -> str:
     action = calendar.get(field).upper()
     if action and action not in known:
         raise UncertainError(f"{field}: the meaning of action {action!r} is not certain")
     return action
 
 
-def _adjust(calendar: Extended) -> int:
+def _adjust(calendar: ExtendedCalendar) -> int:
     try:
         return int(calendar.get("adjust") or "0")
     except ValueError:
@@ -135,7 +135,10 @@ def _adjust(calendar: Extended) -> int:
 
 
 def _rule(
-    calendar: Extended, workdays: frozenset[int], holidays: frozenset[date], cycles: Mapping[str, Cycle]
+    calendar: ExtendedCalendar,
+    workdays: frozenset[int],
+    holidays: frozenset[date],
+    cycles: Mapping[str, Cycle],
 ) -> Rule:
     conditions = [each for each in calendar.fields.get("condition", ()) if each.strip()]
     if not conditions:

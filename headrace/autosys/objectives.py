@@ -5,7 +5,7 @@ from contextlib import suppress
 from datetime import date, timedelta
 from typing import Any
 
-from headrace.autosys.calendars import Calendars, Extended, Standard
+from headrace.autosys.calendars import Calendars, ExtendedCalendar, Standard
 from headrace.autosys.extended_calendars import UncertainError, dates_of
 from headrace.autosys.findings import Finding
 from headrace.autosys.jobs import Job
@@ -76,7 +76,7 @@ def unsupported_must_times(
     named = {"run_calendar": schedule.run_calendar, "exclude_calendar": schedule.exclude_calendar}
     for attribute, calendar_name in named.items():
         calendar = calendars.calendars.get(calendar_name or "")
-        if isinstance(calendar, Extended):
+        if isinstance(calendar, ExtendedCalendar):
             try:
                 _extended(calendar, calendars, today)
             except UncertainError as error:
@@ -162,6 +162,6 @@ def business_calendars(calendars: Calendars, today: date) -> Mapping[str, tuple[
     return found
 
 
-def _extended(calendar: Extended, calendars: Calendars, today: date) -> frozenset[date]:
+def _extended(calendar: ExtendedCalendar, calendars: Calendars, today: date) -> frozenset[date]:
     first, last = date(today.year - 1, 1, 1), date(today.year + _YEARS, 12, 31)
     return dates_of(calendar, first, last, calendars.calendars, calendars.cycles)

@@ -32,7 +32,7 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Applied:
+class AppliedStatements:
     """The final objects, by kind and name in order of insertion, and their history.
 
     missed: statements about objects that did not exist at that point.
@@ -69,14 +69,14 @@ class Applied:
         self._members = None
 
 
-def apply(statements: Iterable[Statement]) -> Applied:
+def apply(statements: Iterable[Statement]) -> AppliedStatements:
     """Apply the statements in order, like jil.
 
     An insert of an existing object is refused, as by jil; the statement is lost, with a finding. Only blobs, of which a
     job may have several, accumulate. `delete_box` deletes the members too, `delete_job` of a box leaves them without a
     box.
     """
-    applied = Applied()
+    applied = AppliedStatements()
     jobs = applied.of("job")
     for statement in statements:
         if statement.action == "insert":
@@ -97,7 +97,7 @@ def apply(statements: Iterable[Statement]) -> Applied:
     return applied
 
 
-def _change(applied: Applied, statement: Statement) -> tuple[str, ...]:
+def _change(applied: AppliedStatements, statement: Statement) -> tuple[str, ...]:
     kind, name = "job" if statement.kind == "box" else statement.kind, statement.name
     there = applied.of(kind)
     if name not in there:
@@ -127,7 +127,7 @@ def _change(applied: Applied, statement: Statement) -> tuple[str, ...]:
     return (name,)
 
 
-def _delete(applied: Applied, there: dict[str, Entry], statement: Statement) -> tuple[str, ...]:
+def _delete(applied: AppliedStatements, there: dict[str, Entry], statement: Statement) -> tuple[str, ...]:
     if statement.kind not in ("job", "box"):
         del there[statement.name]
         return (statement.name,)
@@ -169,7 +169,7 @@ def _kept(changes: list[Attribute]) -> list[Attribute]:
     return [each for each in changes if each.value != _NULL]
 
 
-def _duplicate(applied: Applied, first: Statement, second: Statement) -> None:
+def _duplicate(applied: AppliedStatements, first: Statement, second: Statement) -> None:
     same = first.meaning == second.meaning
     applied.findings.append(
         Finding(
@@ -189,14 +189,14 @@ def _duplicate(applied: Applied, first: Statement, second: Statement) -> None:
     )
 
 
-def _cannot_rename(applied: Applied, statement: Statement, new: str) -> None:
+def _cannot_rename(applied: AppliedStatements, statement: Statement, new: str) -> None:
     message = f"rename_{statement.kind}: {f'{new} already exists' if new else 'no new name is given'}"
     applied.findings.append(
         Finding("estate/rename", Severity.ERROR, message, statement.file, statement.line, statement.name)
     )
 
 
-def _nothing_there(applied: Applied, statement: Statement) -> None:
+def _nothing_there(applied: AppliedStatements, statement: Statement) -> None:
     word = f"{statement.action}_{statement.kind}"
     later = applied.of("job" if statement.kind == "box" else statement.kind).get(statement.name)
     applied.findings.append(

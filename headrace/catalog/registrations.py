@@ -38,7 +38,7 @@ class RegistrationStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Requested:
+class RegistrationRequest:
     """A requested dataset. key: `domain/name`, or an OpenLineage namespace and name separated by `/`."""
 
     key: str
@@ -102,13 +102,15 @@ class DatasetRequest(BaseModel):
     tags: Annotated[dict[Short, Annotated[StorableText, Field(max_length=1000)]], Field(max_length=100)] = {}
     columns: Annotated[list[ColumnRequest], Field(max_length=5000)] = []
 
-    def requested(self) -> Requested:
+    def requested(self) -> RegistrationRequest:
         """Return the request in the catalog's form."""
         columns = tuple(
             Column(each.name, each.type, each.nullable, each.description, tuple(each.tags))
             for each in self.columns
         )
-        return Requested(self.key, self.format, self.description, tuple(self.owners), self.tags, columns)
+        return RegistrationRequest(
+            self.key, self.format, self.description, tuple(self.owners), self.tags, columns
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ class Registration:
     reviewed_at: datetime | None
 
 
-def request(cursor: Cursor[Any], asked: Requested, *, by: str) -> Registration:
+def request(cursor: Cursor[Any], asked: RegistrationRequest, *, by: str) -> Registration:
     """Request a dataset, in a running transaction. An unknown dataset becomes a draft.
 
     Raises DecisionRefused if the dataset is declared, or an earlier request is pending.

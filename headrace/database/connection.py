@@ -22,7 +22,7 @@ from sqlalchemy.pool import PoolProxiedConnection
 from headrace.database import embedded, repeatable
 from headrace.database.migrations import HEAD
 from headrace.database.principal import current_principal, keep_to_caller
-from headrace.database.repeatable import Pending
+from headrace.database.repeatable import ScriptChanges
 from headrace.errors import CatalogError, CatalogUnavailable, Forbidden, SchemaOutdated
 from headrace.settings import settings
 
@@ -132,7 +132,7 @@ def _upgrade_own(engine: Engine) -> None:
     migrate(engine)
 
 
-def _refuse_shared(engine: Engine, found: str, scripts: Pending | None) -> None:
+def _refuse_shared(engine: Engine, found: str, scripts: ScriptChanges | None) -> None:
     with reading(engine) as connection:
         rows = connection.execute(
             sa.text("SELECT name, platform_version FROM catalog.project WHERE name <> :name ORDER BY name"),
@@ -206,7 +206,7 @@ def migrate(engine: Engine) -> None:
         connection.commit()
 
 
-def _pending_scripts(engine: Engine) -> Pending:
+def _pending_scripts(engine: Engine) -> ScriptChanges:
     with reading(engine) as connection:
         return repeatable.pending(connection)
 

@@ -46,7 +46,7 @@ class Script:
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class ScriptChanges:
     """How the scripts of this platform differ from those that a catalog has.
 
     platform_version: the newest platform that applied scripts to the catalog; None before the first.
@@ -76,14 +76,14 @@ def scripts() -> tuple[Script, ...]:
     return tuple(Script(name, text, hashlib.sha256(text.encode()).hexdigest()) for name, text in texts)
 
 
-def pending(connection: Connection) -> Pending:
+def pending(connection: Connection) -> ScriptChanges:
     """Compare the scripts of this platform with those of the catalog, which is at this platform's revision."""
     rows = connection.execute(
         sa.text("SELECT name, digest, platform_version FROM catalog.repeatable_script")
     ).all()
     known = {row.name: row.digest for row in rows}
     changed = tuple(script.name for script in scripts() if known.get(script.name) != script.digest)
-    return Pending(changed, rows[0].platform_version if rows else None)
+    return ScriptChanges(changed, rows[0].platform_version if rows else None)
 
 
 def apply(connection: Connection, *, all_scripts: bool) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ _TEMPLATE = Annotated[
 ]
 
 
-class Declared(dg.Component, dg.Resolvable, dg.Model):
+class DeclaredComponent(dg.Component, dg.Resolvable, dg.Model):
     """Base of the component types: attributes are rendered, then validated, with their places."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
@@ -66,7 +66,7 @@ class Declared(dg.Component, dg.Resolvable, dg.Model):
 
 
 @dg.scaffold_with(DatasetScaffolder)
-class Dataset(Declared, Product, Computed):
+class Dataset(DeclaredComponent, Product, Computed):
     """A dataset computed by Spark from SQL or Python: versioned, checked, published."""
 
     def plan(self, origin: Origin) -> ProcessPlan:
@@ -74,7 +74,7 @@ class Dataset(Declared, Product, Computed):
         return dataset_plan(self, self, origin)
 
 
-class Process(Declared, Described, Running):
+class Process(DeclaredComponent, Described, Running):
     """Several datasets computed by Spark in one run."""
 
     outputs: Annotated[list[ProcessOutput], Field(min_length=1, description="The datasets that it writes.")]
@@ -85,7 +85,7 @@ class Process(Declared, Described, Running):
         return process_plan(self, self.outputs, self, origin, self.sla)
 
 
-class ExternalDataset(Declared, External):
+class ExternalDataset(DeclaredComponent, External):
     """A dataset written by another system, with its location and format."""
 
     def plan(self, origin: Origin) -> ExternalPlan:
@@ -102,10 +102,10 @@ def definitions_of(*plans: Plan) -> dg.Definitions:
     )
 
 
-_YAML_MODELS: dict[type[Declared], type[BaseModel]] = {}
+_YAML_MODELS: dict[type[DeclaredComponent], type[BaseModel]] = {}
 
 
-def _yaml_model(component: type[Declared]) -> type[BaseModel]:
+def _yaml_model(component: type[DeclaredComponent]) -> type[BaseModel]:
     if component not in _YAML_MODELS:
         fields: dict[str, Any] = {
             name: (Annotated[info.rebuild_annotation() | _TEMPLATE, info], info)

@@ -34,7 +34,7 @@ _ORGANISATION = (
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class StoredEstate:
     """The processes in the catalog, and the newest scan of any instance at that time."""
 
     processes: tuple[KnownProcess, ...]
@@ -64,7 +64,7 @@ class Scan:
     calendars: Mapping[str, Sequence[date]] = field(default_factory=dict)
 
 
-def known(engine: Engine, instance: str) -> Known:
+def known(engine: Engine, instance: str) -> StoredEstate:
     """Return the jobs of one Autosys instance, and the processes of systems without instances."""
     with transaction(engine) as cursor:
         newest = cursor.execute(_NEWEST, [organisation_id()]).fetchone()
@@ -72,7 +72,7 @@ def known(engine: Engine, instance: str) -> Known:
             cursor, {"organisation": organisation_id(), "instance": instance}
         )
         rows.row_factory = tuple_row  # type: ignore[assignment]
-        return Known(
+        return StoredEstate(
             tuple(KnownProcess._make(row) for row in rows.fetchall()),
             newest["scan_id"] if newest else None,
         )

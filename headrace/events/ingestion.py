@@ -29,7 +29,7 @@ BATCH_SIZE = 2000  # events per transaction
 
 
 @dataclass(frozen=True, slots=True)
-class Ingested:
+class IngestionResult:
     """Result of ingesting a batch.
 
     new: events that were unknown, or known as history only; repeated: the others. runs: number of changed runs.
@@ -49,8 +49,8 @@ class Ingested:
     computed_here: tuple[str, ...] = ()
     not_measured: tuple[str, ...] = ()
 
-    def __add__(self, other: Ingested) -> Ingested:
-        return Ingested(
+    def __add__(self, other: IngestionResult) -> IngestionResult:
+        return IngestionResult(
             self.new + other.new,
             self.repeated + other.repeated,
             self.runs + other.runs,
@@ -63,7 +63,7 @@ class Ingested:
         )
 
 
-def ingest(engine: Engine, events: Sequence[RunEvent]) -> Ingested:
+def ingest(engine: Engine, events: Sequence[RunEvent]) -> IngestionResult:
     """Store the events, and update the runs, attempts and dataset versions that they affect.
 
     All in one transaction; use about a thousand events per call. An event with a known key changes nothing. A run is
@@ -77,7 +77,7 @@ def ingest(engine: Engine, events: Sequence[RunEvent]) -> Ingested:
         if event.key not in unique or not event.historical:
             unique[event.key] = event
     if not unique:
-        return Ingested()
+        return IngestionResult()
     with transaction(engine) as cursor:
         lock_events(cursor, organisation_id())
         lock(cursor)
@@ -92,7 +92,7 @@ def ingest(engine: Engine, events: Sequence[RunEvent]) -> Ingested:
         runs, versions = project(cursor, stored, processes)
         fresh = [report.event.key for report in news if is_completion(report.event)]
         queue_materializations(cursor, organisation_id(), fresh, versions.reported)
-    return Ingested(
+    return IngestionResult(
         new=len(news),
         repeated=len(events) - len(news),
         runs=runs,
@@ -105,7 +105,9 @@ def ingest(engine: Engine, events: Sequence[RunEvent]) -> Ingested:
     )
 
 
-def ingest_each(engine: Engine, events: Sequence[RunEvent]) -> tuple[Ingested, list[tuple[RunEvent, str]]]:
+def ingest_each(
+    engine: Engine, events: Sequence[RunEvent]
+) -> tuple[IngestionResult, list[tuple[RunEvent, str]]]:
     """Ingest events like `ingest`, batch by batch; also returns the events with a value that the database rejects, and
     why.
 
@@ -127,7 +129,9 @@ def ingest_each(engine: Engine, events: Sequence[RunEvent]) -> tuple[Ingested, l
             raise
         if len(events) > 1:
             return _ingest_parts(engine, events, (len(events) + 1) // 2)
-        return Ingested(), [(events[0], f"the catalog rejected it: {str(cause).strip().splitlines()[0]}")]
+        return IngestionResult(), [
+            (events[0], f"the catalog rejected it: {str(cause).strip().splitlines()[0]}")
+        ]
 
 
 def run_ids(engine: Engine, events: Sequence[RunEvent]) -> list[UUID | None]:
@@ -178,8 +182,8 @@ def _own_instances(engine: Engine, names: set[ProcessName]) -> dict[ProcessName,
 
 def _ingest_parts(
     engine: Engine, events: Sequence[RunEvent], size: int
-) -> tuple[Ingested, list[tuple[RunEvent, str]]]:
-    result, refused = Ingested(), list[tuple[RunEvent, str]]()
+) -> tuple[IngestionResult, list[tuple[RunEvent, str]]]:
+    result, refused = IngestionResult(), list[tuple[RunEvent, str]]()
     for begin in range(0, len(events), size):
         ingested, others = ingest_each(engine, events[begin : begin + size])
         result += ingested

@@ -11,7 +11,7 @@ from psycopg import Cursor
 from headrace.database.ids import organisation_id
 from headrace.events.completions import store_completions
 from headrace.events.openlineage.joining import RunSpan, join_openlineage_runs
-from headrace.events.reports import Processes, Stored, StoredReport, run_updates
+from headrace.events.reports import Processes, StoredReport, StoredReports, run_updates
 from headrace.events.run_fold import ExternalRun, completion, fold, is_completion
 from headrace.events.runs import FormerTimes, former_times, write_box_parents, write_runs
 from headrace.events.scheduler_versions import StoredVersions, store_outputs
@@ -27,7 +27,7 @@ _OPENLINEAGE_RUNS = (
 )
 
 
-def project(cursor: Cursor[Any], stored: Stored, processes: Processes) -> tuple[int, StoredVersions]:
+def project(cursor: Cursor[Any], stored: StoredReports, processes: Processes) -> tuple[int, StoredVersions]:
     """Update the catalog with these stored reports; returns the number of changed runs, and their versions."""
     versions = project_outputs(cursor, stored.news)  # which the versions of the joined runs depend on
     return project_runs(cursor, stored.news, stored.earlier, processes), versions

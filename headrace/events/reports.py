@@ -93,7 +93,7 @@ def _box_name(event: RunEvent) -> ProcessName:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredReports:
     """Result of storing reports.
 
     news: new reports, and those known as history only that are live now. earlier: the other reports of the same runs.
@@ -103,7 +103,7 @@ class Stored:
     earlier: Sequence[StoredReport]
 
 
-def store_reports(cursor: Cursor[Any], events: Iterable[RunEvent], processes: Processes) -> Stored:
+def store_reports(cursor: Cursor[Any], events: Iterable[RunEvent], processes: Processes) -> StoredReports:
     """Store the new events."""
     by_digest = {digest_of(event): event for event in events}
     runs = {processes.run_id(event) for event in by_digest.values()} - {None}
@@ -117,7 +117,7 @@ def store_reports(cursor: Cursor[Any], events: Iterable[RunEvent], processes: Pr
     ]
     news = [*_inserted(cursor, new, processes), *_revived(cursor, revived)]
     changed = {each.run_id for each in news}
-    return Stored(
+    return StoredReports(
         news,
         [
             stored_report(row)

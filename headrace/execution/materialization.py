@@ -27,10 +27,10 @@ from headrace.execution.failures import explained_errors, raising_failures, with
 from headrace.execution.masking import without_sensitive_values
 from headrace.execution.metadata import described
 from headrace.execution.partitions import sql_parameters
-from headrace.execution.pinning import PartitionKey, Pinned, pin
+from headrace.execution.pinning import PartitionKey, PinnedInputs, pin
 from headrace.execution.plan import OutputPlan, ProcessPlan, TransformContext
 from headrace.execution.registration import register
-from headrace.execution.reporting import Published, Results, report
+from headrace.execution.reporting import PublishedOutput, Results, report
 from headrace.execution.run_tokens import run_environment
 from headrace.execution.writing import draft, refuse_breaking_change, write
 from headrace.settings import settings
@@ -126,7 +126,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
             yield from report(context, engine, plan, current, pinned.all, published, stores, spark)
 
 
-def _hidden(plan: ProcessPlan, pinned: Pinned) -> frozenset[str]:
+def _hidden(plan: ProcessPlan, pinned: PinnedInputs) -> frozenset[str]:
     """Return the columns of the run's inputs and outputs that are hidden by default."""
     read = [column for choice in pinned.all for column in choice.version.columns]
     written = [column for output in plan.outputs for column in output.record.columns]
@@ -139,7 +139,7 @@ def _transform(
     plan: ProcessPlan,
     spark: SparkEngine,
     stores: OpenStores,
-    pinned: Pinned,
+    pinned: PinnedInputs,
     keys: Sequence[PartitionKey],
 ) -> tuple[Mapping[str, DataFrame], Mapping[str, DataFrame]]:
     """Return the analysed, not yet computed output frames by dataset, each with a publishable schema; and the input
@@ -183,7 +183,7 @@ def _lineage(
 
 
 def _inherited(
-    engine: Engine, output: OutputPlan, lineage: LineageOfOutput, pinned: Pinned
+    engine: Engine, output: OutputPlan, lineage: LineageOfOutput, pinned: PinnedInputs
 ) -> frozenset[str]:
     """Return the output's columns that inherit sensitivity and have not been cleared."""
     hidden: dict[str, frozenset[str]] = {}
@@ -202,11 +202,11 @@ def _inherited(
 
 def _publish(
     engine: Engine, plan: ProcessPlan, current: Attempt, drafts: Sequence[VersionDraft]
-) -> list[Published]:
+) -> list[PublishedOutput]:
     """Publish all outputs and partitions of the run in one transaction. From here on, its work is done."""
     publications = publish(engine, current.run_id, drafts, attempt=current.number)
     return [
-        Published(
+        PublishedOutput(
             output,
             [draft for draft in drafts if draft.dataset == output.record.key],
             [each for each in publications if each.version.dataset == output.record.key],

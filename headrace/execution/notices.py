@@ -45,7 +45,7 @@ class NoticeFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Notified:
+class NotificationResult:
     """The notifications of one version: descriptions of the delivered and the failed ones, the latter with reasons."""
 
     version: Version
@@ -59,7 +59,7 @@ def notify(
     *,
     pauses: Sequence[float] = PAUSES,
     within: float = BUDGET,
-) -> list[Notified]:
+) -> list[NotificationResult]:
     """Deliver every notification for every version; those that do not begin `within` this many seconds fail.
 
     Each may be delivered more than once; consumers must tolerate that.
@@ -90,7 +90,7 @@ def described(notice: Notice, version: Version) -> str:
 
 def _notified(
     notices: Sequence[Notice], version: Version, pauses: Sequence[float], deadline: float
-) -> Notified:
+) -> NotificationResult:
     delivered: list[str] = []
     failed: list[str] = []
     for notice in notices:
@@ -101,7 +101,7 @@ def _notified(
             failed.append(f"{description}: {reason}")
         else:
             delivered.append(description)
-    return Notified(version, tuple(delivered), tuple(failed))
+    return NotificationResult(version, tuple(delivered), tuple(failed))
 
 
 def _tried(notice: Notice, version: Version, pauses: Sequence[float], deadline: float) -> None:

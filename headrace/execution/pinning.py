@@ -19,7 +19,7 @@ PartitionKey = str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Pinned:
+class PinnedInputs:
     """The pinned inputs of a run: all versions by alias, and those that each output partition depends on."""
 
     by_alias: Mapping[str, Sequence[ResolvedInput]]
@@ -33,7 +33,7 @@ class Pinned:
 
 def pin(
     context: dg.AssetExecutionContext, engine: Engine, plan: ProcessPlan, keys: Sequence[PartitionKey]
-) -> Pinned:
+) -> PinnedInputs:
     """Resolve every input to exact versions. Raises MissingVersion if one has none."""
     upstream = [
         upstream_keys(context.job_def.asset_layer.asset_graph, context.instance, plan, item, keys)
@@ -48,7 +48,7 @@ def pin(
         version_ids = {choice.version.partition: choice.version.version_id for choice in choices}
         for key in keys:
             by_partition[key].extend(version_ids[wanted] for wanted in by_output[key] or version_ids)
-    return Pinned(
+    return PinnedInputs(
         by_alias={item.alias: choices for item, choices in zip(plan.inputs, resolved, strict=True)},
         by_partition=by_partition,
     )

@@ -29,7 +29,7 @@ from headrace.execution.metadata import (
     reasons,
     version_metadata,
 )
-from headrace.execution.notices import Notified, notify
+from headrace.execution.notices import NotificationResult, notify
 from headrace.execution.plan import OutputPlan, ProcessPlan
 from headrace.spark.errors import ResourceError
 from headrace.stores.files.manifests import update_manifests
@@ -42,7 +42,7 @@ Results = Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedOutput:
     """Result of one output: the audited drafts and their publications."""
 
     output: OutputPlan
@@ -77,7 +77,7 @@ def report(
     plan: ProcessPlan,
     current: Attempt,
     inputs: Sequence[ResolvedInput],
-    published: Sequence[Published],
+    published: Sequence[PublishedOutput],
     stores: OpenStores,
     spark: SparkEngine,
 ) -> Results:
@@ -86,7 +86,7 @@ def report(
     A run that was overtaken by another run with the same code and inputs ends as superseded, not failed: its result
     exists, and downstream runs in Dagster may continue.
     """
-    notified: list[Notified] = []
+    notified: list[NotificationResult] = []
     for each in published:
         if each.visible:
             if each.output.store == FILES_STORE:  # others are found through their own catalogs
@@ -116,7 +116,7 @@ def report(
 
 
 def _update_manifests(
-    context: dg.AssetExecutionContext, engine: Engine, published: Published, spark: SparkEngine
+    context: dg.AssetExecutionContext, engine: Engine, published: PublishedOutput, spark: SparkEngine
 ) -> None:
     """Update the manifests of the published versions."""
     dataset = published.output.record.key
@@ -133,7 +133,7 @@ def _update_manifests(
         )
 
 
-def _notify(context: dg.AssetExecutionContext, published: Published) -> list[Notified]:
+def _notify(context: dg.AssetExecutionContext, published: PublishedOutput) -> list[NotificationResult]:
     """Deliver the declared notifications; failures are warnings, shown with the version."""
     dataset = published.output.record.key
     notified = notify(published.output.notices, [item.version for item in published.visible])
@@ -159,7 +159,7 @@ def _dagster_results(
     engine: Engine,
     plan: ProcessPlan,
     inputs: Sequence[ResolvedInput],
-    published: Published,
+    published: PublishedOutput,
     stores: OpenStores,
 ) -> Results:
     """Yield one result for a completely published output; otherwise its checks, and an event for each version."""
@@ -198,7 +198,7 @@ def _dagster_results(
     )
 
 
-def _columns(plan: ProcessPlan, published: Published) -> dict[str, Any]:
+def _columns(plan: ProcessPlan, published: PublishedOutput) -> dict[str, Any]:
     lineage = published.drafts[0].lineage
     return {} if lineage is None else dagster_lineage(lineage, plan.record.inputs)
 

@@ -18,7 +18,7 @@ from headrace.catalog.schema import classify
 from headrace.catalog.sensitivity import INHERITED
 from headrace.execution.failures import SchemaChangeRefused
 from headrace.execution.fingerprint import fingerprint
-from headrace.execution.pinning import PartitionKey, Pinned
+from headrace.execution.pinning import PartitionKey, PinnedInputs
 from headrace.execution.plan import OutputPlan, ProcessPlan
 from headrace.stores.files.formats import OutputFormat
 from headrace.stores.files.partitions import PartitionWrite
@@ -95,7 +95,7 @@ def draft(
     output: OutputPlan,
     tag: str,
     written: WrittenVersion,
-    pinned: Pinned,
+    pinned: PinnedInputs,
     generation: int,
     current: Attempt,
     lineage: LineageOfOutput,

@@ -17,7 +17,7 @@ _LEGACY = "lin_"
 
 
 @dataclass(frozen=True, slots=True)
-class Installed:
+class InstallationResult:
     """Result of `install`.
 
     created: tables that did not exist. legacy: existing LIN_* tables, which are unchanged.
@@ -28,7 +28,7 @@ class Installed:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class Verification:
     """Comparison of a database with the model; no problems: it is complete.
 
     problems: one line each. version: that of the version record, `spec 2-0-2, schema 1.0.0`. legacy: as in Installed.
@@ -39,7 +39,7 @@ class Verified:
     legacy: tuple[str, ...]
 
 
-def install(engine: Engine, schema: str | None = None) -> Installed:
+def install(engine: Engine, schema: str | None = None) -> InstallationResult:
     """Create missing tables and indexes, and the version record.
 
     Completes an interrupted installation; repeating it changes nothing. Raises TargetRefused, with nothing created, if
@@ -80,7 +80,7 @@ def install(engine: Engine, schema: str | None = None) -> Installed:
         if version is None:
             _run(connection, ddl.version_record(in_schema(schema)[-1], engine.dialect))
         connection.commit()
-        return Installed(tuple(created), _legacy(there))
+        return InstallationResult(tuple(created), _legacy(there))
 
 
 def drop(engine: Engine, schema: str | None = None) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ def drop(engine: Engine, schema: str | None = None) -> tuple[str, ...]:
         return tuple(gone)
 
 
-def verify(engine: Engine, schema: str | None = None) -> Verified:
+def verify(engine: Engine, schema: str | None = None) -> Verification:
     """Compare tables, columns, keys, indexes and the version record with the model. Raises TargetRefused."""
     with translating_errors(engine), engine.connect() as connection:
         inspector = sa.inspect(connection)
@@ -114,7 +114,7 @@ def verify(engine: Engine, schema: str | None = None) -> Verified:
         version = _version(connection, inspector, schema) if ddl.VERSION_TABLE in there else None
         if version != _expected():
             problems.append(f"the version record has {version or 'nothing'}, expected {_expected()}")
-        return Verified(tuple(problems), version, _legacy(there))
+        return Verification(tuple(problems), version, _legacy(there))
 
 
 def _run(connection: Connection, statement: str) -> None:

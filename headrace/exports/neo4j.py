@@ -44,7 +44,7 @@ class GraphUnavailable(CatalogError):
 
 
 @dataclass(frozen=True, slots=True)
-class Synchronised:
+class SynchronisationResult:
     """Result of synchronising the graph.
 
     whole: the full graph was written. written: written nodes and edges. removed: removed ones.
@@ -84,7 +84,7 @@ def connected(uri: str, user: str, password: str) -> Iterator[Driver]:
 
 def synchronise(
     engine: Engine, driver: Driver, organisation: UUID, *, database: str | None = None, whole: bool = False
-) -> Synchronised:
+) -> SynchronisationResult:
     """Update the organisation's graph in Neo4j to the catalog's current state. Nodes of others are left alone.
 
     The position is stored in Neo4j, in the transaction that writes: an interrupted synchronisation resumes there, and
@@ -105,7 +105,7 @@ def synchronise(
         return _write_changes(engine, session, organisation, since)
 
 
-def _write_all(engine: Engine, session: Session, organisation: UUID) -> Synchronised:
+def _write_all(engine: Engine, session: Session, organisation: UUID) -> SynchronisationResult:
     """Write everything, in transactions of one page; stale objects are removed last, and then the position is
     stored."""
     counts = [0, 0]
@@ -128,16 +128,18 @@ def _write_all(engine: Engine, session: Session, organisation: UUID) -> Synchron
             counts[1] += removed
     session.execute_write(_mark, organisation, reached)
     note_read(engine, organisation, _READER, reached)
-    return Synchronised(True, *counts)
+    return SynchronisationResult(True, *counts)
 
 
-def _write_changes(engine: Engine, session: Session, organisation: UUID, since: Position) -> Synchronised:
+def _write_changes(
+    engine: Engine, session: Session, organisation: UUID, since: Position
+) -> SynchronisationResult:
     counts = [0, 0]
     while True:
         with transaction(engine) as cursor:
             changes, reached = changes_since(cursor, organisation, since)
             if reached == since:
-                return Synchronised(False, *counts)
+                return SynchronisationResult(False, *counts)
             written, removed = _changed(session, cursor, organisation, changes, reached)
         note_read(engine, organisation, _READER, reached)
         counts[0] += written

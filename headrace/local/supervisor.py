@@ -84,14 +84,14 @@ def up(port: int | None = None, *, workspace: Path | None = None, say: Say = _pr
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class StoppedServices:
     """The services that `down` stopped, in words, and the sessions of other commands that still use PostgreSQL."""
 
     services: tuple[str, ...]
     sessions: tuple[str, ...] = ()
 
 
-def down(*, force: bool = False) -> Stopped:
+def down(*, force: bool = False) -> StoppedServices:
     """Stop what `up` started, from another terminal or after it was killed, and the embedded PostgreSQL.
 
     PostgreSQL keeps running while other commands use it, unless `force`. Raises AlreadyRunning if another user's `up`
@@ -112,10 +112,10 @@ def down(*, force: bool = False) -> Stopped:
                 database.disconnect()
                 if not sessions and embedded.stop(home):
                     stopped.append("PostgreSQL")
-    return Stopped(tuple(stopped), sessions)
+    return StoppedServices(tuple(stopped), sessions)
 
 
-def clean() -> tuple[Stopped, Path | None]:
+def clean() -> tuple[StoppedServices, Path | None]:
     """Run `down`, then delete the state folder; a database or warehouse configured elsewhere stays.
 
     Returns what was stopped and the deleted folder, None if there was none or other commands use its database. Raises

@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 from headrace.autosys.findings import Finding
 from headrace.catalog.records import RunState, Technology
 from headrace.catalog.run_events import RunEvent
-from headrace.events.ingestion import Ingested, ingest_each
+from headrace.events.ingestion import IngestionResult, ingest_each
 from headrace.events.running import under_way
 from headrace.job_reports.completions.names import DEFAULT_NAMES
 from headrace.job_reports.completions.parsing import read_completions
@@ -33,11 +33,11 @@ _DEMON = b"CAUAJM_I_"
 
 
 @dataclass(slots=True)
-class Loaded:
+class LoadResult:
     """Result of loading. errors: invalid reports, by file, line and field."""
 
     files: int = 0
-    ingested: Ingested = field(default_factory=Ingested)
+    ingested: IngestionResult = field(default_factory=IngestionResult)
     errors: list[Finding] = field(default_factory=list)
 
 
@@ -51,7 +51,7 @@ def load(
     source: EventSource | None = None,
     on_progress: Callable[[str], None] = lambda _: None,
     measured: Callable[[Engine, Sequence[RunEvent]], Sequence[RunEvent]] = lambda _, events: events,
-) -> Loaded:
+) -> LoadResult:
     """Ingest files without moving them; loading a file again changes nothing.
 
     The format is detected from the content. Logs of one scheduler are read as one, ordered by time, and continue runs
@@ -70,7 +70,7 @@ def load(
 
     Raises OSError for a file that cannot be read.
     """
-    loaded = Loaded()
+    loaded = LoadResult()
     reached: set[Path] = set()
     found = (
         _read(engine, files, zone, instance, historical)
@@ -97,7 +97,7 @@ def follow(
     instance: str | None = None,
     stop: Event,
     seconds: float = 1.0,
-    on_progress: Callable[[Loaded], None] = lambda _: None,
+    on_progress: Callable[[LoadResult], None] = lambda _: None,
 ) -> None:
     """Ingest an event demon's log as it grows, across its rotation, until `stop`.
 
@@ -113,7 +113,7 @@ def follow(
     reader = DemonLog(log, zone, position, instance=instance)
     while True:
         for piece in reader.read():
-            loaded = Loaded(1, errors=piece.errors)
+            loaded = LoadResult(1, errors=piece.errors)
             _ingest(engine, piece.events, loaded)
             hidden = place.with_suffix(".new")
             hidden.write_text(reader.position.model_dump_json(), encoding="utf-8")
@@ -129,7 +129,7 @@ def position_of(log: Path) -> Path:
     return settings().home.resolve() / "followed" / f"{log.name}-{digest}.json"
 
 
-def _ingest(engine: Engine, events: Sequence[RunEvent], loaded: Loaded) -> None:
+def _ingest(engine: Engine, events: Sequence[RunEvent], loaded: LoadResult) -> None:
     result, refused = ingest_each(engine, events)
     loaded.ingested += result
     for event, why in refused:

@@ -49,7 +49,7 @@ class Cold:
 
 
 @dataclass(slots=True)
-class Archived:
+class ArchivingResult:
     """Result of archiving.
 
     rows: archived, by kind. files: written and registered. merged: small files that were merged. late: archived runs
@@ -74,7 +74,7 @@ class Archived:
             self.files += 1
             self.byte_size += file.byte_size
 
-    def include(self, other: Archived) -> None:
+    def include(self, other: ArchivingResult) -> None:
         """Add the result of another pass."""
         for kind, rows in other.rows.items():
             self.rows[kind] = self.rows.get(kind, 0) + rows
@@ -92,7 +92,9 @@ def cold_everywhere(engine: Engine) -> list[Cold]:
     return found
 
 
-def archive_everywhere(engine: Engine, *, on_progress: Callable[[str], None] = lambda _: None) -> Archived:
+def archive_everywhere(
+    engine: Engine, *, on_progress: Callable[[str], None] = lambda _: None
+) -> ArchivingResult:
     """Run `archive` for every organisation of the catalog, the configured one first.
 
     An organisation that another process is archiving is skipped. Raises the errors of `archive` for the configured one.
@@ -125,7 +127,7 @@ def archive(
     now: datetime | None = None,
     hot: timedelta = HOT_RETENTION,
     on_progress: Callable[[str], None] = lambda _: None,
-) -> Archived:
+) -> ArchivingResult:
     """Archive the organisation's runs and events older than `hot`, and maintain the tables.
 
     Rows leave the tables in the transaction that registers their files, after these are complete and synced: if the
@@ -142,7 +144,7 @@ def archive(
     Raises ArchivingElsewhere while another process does this, ArchiveUnavailable on storage errors.
     """
     before, files = _before(now, hot), Archive(settings().archive_location)
-    done = Archived()
+    done = ArchivingResult()
     with alone(engine, "archive") as got:
         if not got:
             raise ArchivingElsewhere("another process is writing the archive; try again when it has finished")

@@ -67,7 +67,7 @@ def _restore_reports(
     archive: Archive,
     files: Sequence[KeptFile],
     run_ids: Sequence[str],
-    archived: Mapping[str, _Archived],
+    archived: Mapping[str, _ArchivedRun],
 ) -> set[str]:
     """Restore the runs that schedulers reported, whose reports are back in the tables; returns them."""
     reports = [row for file in files for row in _reports(archive, file, run_ids)]
@@ -196,16 +196,16 @@ def _is_report_of(rows: pa.RecordBatch, run_ids: pa.Array) -> pa.Array:
 
 
 @dataclass(frozen=True, slots=True)
-class _Archived:
+class _ArchivedRun:
     """An archived run: its box's run, and its id as reported by OpenLineage events."""
 
     box: str | None
     reported: str
 
 
-def _found(archive: Archive, files: Sequence[KeptFile], run_ids: Sequence[str]) -> dict[str, _Archived]:
+def _found(archive: Archive, files: Sequence[KeptFile], run_ids: Sequence[str]) -> dict[str, _ArchivedRun]:
     """Return those of the runs that are archived."""
-    found: dict[str, _Archived] = {}
+    found: dict[str, _ArchivedRun] = {}
     if run_ids:
         for file in files:
             wanted = pc.field("run_id").isin(run_ids)
@@ -215,7 +215,7 @@ def _found(archive: Archive, files: Sequence[KeptFile], run_ids: Sequence[str]) 
             for row in there.to_pylist():
                 document = json.loads(row["openlineage"] or "null")
                 reported = document["run"]["reported_run_id"] if document else row["run_id"]
-                found[row["run_id"]] = _Archived(row["parent_run_id"], reported)
+                found[row["run_id"]] = _ArchivedRun(row["parent_run_id"], reported)
     return found
 
 

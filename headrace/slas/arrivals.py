@@ -24,7 +24,7 @@ _CALENDAR_RETRY = timedelta(
 
 
 @dataclass(frozen=True, slots=True)
-class _Expected:
+class _ExpectedDeadline:
     """An expected deadline. settled: the previous deadline. closes_at: arrivals from then on count for the next
     deadline.
 
@@ -128,7 +128,7 @@ def evaluate_clock(
     )
 
 
-def _expected(clock: Clock, settled: datetime, following: Following) -> _Expected:
+def _expected(clock: Clock, settled: datetime, following: Following) -> _ExpectedDeadline:
     deadline, partition = following(clock, settled)
     try:
         after, _ = following(clock, deadline)
@@ -139,7 +139,7 @@ def _expected(clock: Clock, settled: datetime, following: Following) -> _Expecte
         closes = max(deadline, after - clock.within)
     else:
         closes = after if clock.partition else deadline + (after - deadline) / 2
-    return _Expected(settled, opens, deadline, partition, closes)
+    return _ExpectedDeadline(settled, opens, deadline, partition, closes)
 
 
 def _moved(clock: Clock, settled: datetime, following: Following) -> datetime:
@@ -150,7 +150,9 @@ def _moved(clock: Clock, settled: datetime, following: Following) -> datetime:
     return moved if moved - settled <= _SHIFT else settled
 
 
-def _arrival(expected: _Expected, arrivals: Sequence[Arrival], newest: datetime | None) -> Arrival | None:
+def _arrival(
+    expected: _ExpectedDeadline, arrivals: Sequence[Arrival], newest: datetime | None
+) -> Arrival | None:
     """Return the first arrival that counts and has not been counted before."""
     if expected.partition:
         return next((each for each in arrivals if each.partition == expected.partition), None)
@@ -167,7 +169,7 @@ def _arrival(expected: _Expected, arrivals: Sequence[Arrival], newest: datetime 
 def _pass(
     transitions: Transitions,
     clock: Clock,
-    expected: _Expected,
+    expected: _ExpectedDeadline,
     pauses: Sequence[Pause],
     looked: datetime,
     until: datetime,
@@ -203,7 +205,7 @@ def _pass(
     return False
 
 
-def _meet(transitions: Transitions, expected: _Expected, arrival: Arrival) -> None:
+def _meet(transitions: Transitions, expected: _ExpectedDeadline, arrival: Arrival) -> None:
     late = arrival.at > expected.deadline
     transitions.settle(
         expected.deadline,
@@ -228,7 +230,7 @@ def _meet(transitions: Transitions, expected: _Expected, arrival: Arrival) -> No
 def _forecast(
     transitions: Transitions,
     clock: Clock,
-    expected: _Expected,
+    expected: _ExpectedDeadline,
     objective_state: ObjectiveState,
     pauses: Sequence[Pause],
     now: datetime,
@@ -254,7 +256,7 @@ def _forecast(
 
 def _next(
     clock: Clock,
-    expected: _Expected,
+    expected: _ExpectedDeadline,
     pauses: Sequence[Pause],
     met_at: datetime | None,
     now: datetime,

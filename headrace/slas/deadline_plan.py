@@ -35,7 +35,7 @@ _GIVEN = {
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class PlanChanges:
     """The number of new and changed SLAs, and the incidents that a changed or removed objective belonged to."""
 
     slas: int = 0
@@ -57,7 +57,7 @@ def changed_at(cursor: Cursor[Any]) -> datetime | None:
     return row["changed_at"] if row else None
 
 
-def compile_slas(cursor: Cursor[Any], calendars: Calendars, now: datetime) -> Compiled:
+def compile_slas(cursor: Cursor[Any], calendars: Calendars, now: datetime) -> PlanChanges:
     """Create the objectives of new SLAs, and replace those of changed and removed ones.
 
     Deadlines before `now` are ignored, except one that is late and that the new terms have too. An invalid objective is
@@ -65,7 +65,7 @@ def compile_slas(cursor: Cursor[Any], calendars: Calendars, now: datetime) -> Co
     """
     rows = statement("sla_to_compile").execute(cursor, {"organisation": organisation_id()}).fetchall()
     if not rows:
-        return Compiled()
+        return PlanChanges()
 
     @cache
     def meant(definition: str) -> Sequence[Sequence[object]]:
@@ -84,7 +84,7 @@ def compile_slas(cursor: Cursor[Any], calendars: Calendars, now: datetime) -> Co
     parameters = {"organisation": organisation_id(), "now": now, "slas": [row["sla_id"] for row in rows]}
     withdrawn = statement("sla_withdraw").execute(cursor, parameters).fetchall()
     statement("sla_compile").execute(cursor, parameters)
-    return Compiled(len(rows), frozenset(row["incident_id"] for row in withdrawn))
+    return PlanChanges(len(rows), frozenset(row["incident_id"] for row in withdrawn))
 
 
 def _objective(

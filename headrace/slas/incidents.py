@@ -43,7 +43,7 @@ class OpenIncident:
 
 
 @dataclass(frozen=True, slots=True)
-class _Moved:
+class _MovedIncident:
     """An incident whose waiting members moved to another. closed: no members are left."""
 
     old: OpenIncident
@@ -57,7 +57,7 @@ class Incidents:
     def __init__(self, known: Sequence[OpenIncident]) -> None:
         self._by_cause = {_place(each.cause): each for each in known}
         self._by_id = {each.incident_id: each for each in known}
-        self._moved: dict[UUID, _Moved] = {}
+        self._moved: dict[UUID, _MovedIncident] = {}
 
     def gather(self, causes: Causes) -> None:
         """Merge incidents whose causes share a root cause; the oldest one continues."""
@@ -75,7 +75,7 @@ class Incidents:
                 continue
             there = there or self._open(root, each.severity)
             there.worsen(each.severity)
-            self._moved[each.incident_id] = _Moved(each, there, closed=not each.apart)
+            self._moved[each.incident_id] = _MovedIncident(each, there, closed=not each.apart)
             if not each.apart:
                 del self._by_cause[_place(each.cause)], self._by_id[each.incident_id]
 
@@ -152,7 +152,7 @@ class Incidents:
         moved = self._moved.get(incident_id) if holds else None
         return self._end(moved) if moved else self._by_id.get(incident_id)
 
-    def _end(self, moved: _Moved) -> OpenIncident:
+    def _end(self, moved: _MovedIncident) -> OpenIncident:
         """Follow merges to the incident that continues."""
         new = moved.new
         while further := self._moved.get(new.incident_id):

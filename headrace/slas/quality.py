@@ -31,7 +31,7 @@ ON CONFLICT (organisation_id, reader) DO UPDATE
 
 
 @dataclass(slots=True)
-class Detected:
+class DetectedEvents:
     """Detected events, each with the issue that opens an incident, if any."""
 
     alert_events: list[tuple[AlertEvent, Issue | None]] = field(default_factory=list)
@@ -42,9 +42,9 @@ class Detected:
         return [issue for _, issue in self.alert_events if issue is not None]
 
 
-def detect(cursor: Cursor[Any], since: datetime, now: datetime) -> Detected:
+def detect(cursor: Cursor[Any], since: datetime, now: datetime) -> DetectedEvents:
     """Detect problems since the last tick, each event once."""
-    found = Detected()
+    found = DetectedEvents()
     parameters = {"organisation": organisation_id(), "since": since, "now": now}
     for row in statement("sla_failed_runs").execute(cursor, parameters).fetchall():
         _failed_run(found, row)
@@ -119,7 +119,7 @@ def _new_versions(cursor: Cursor[Any], now: datetime) -> list[dict[str, Any]]:
     return rows
 
 
-def _failed_run(found: Detected, row: Mapping[str, Any]) -> None:
+def _failed_run(found: DetectedEvents, row: Mapping[str, Any]) -> None:
     subject = subject_of(row)
     reason = row["reason"] or f"the run ended {row['status']}"
     facts = {
@@ -144,7 +144,7 @@ def _failed_run(found: Detected, row: Mapping[str, Any]) -> None:
     )
 
 
-def _bad_version(found: Detected, row: Mapping[str, Any]) -> None:
+def _bad_version(found: DetectedEvents, row: Mapping[str, Any]) -> None:
     subject = subject_of(row)
     reason = row["reason"] or f"checks warn: {row['names']}"
     facts = {
@@ -162,7 +162,7 @@ def _bad_version(found: Detected, row: Mapping[str, Any]) -> None:
     )
 
 
-def _published_version(cursor: Cursor[Any], found: Detected, row: Mapping[str, Any]) -> None:
+def _published_version(cursor: Cursor[Any], found: DetectedEvents, row: Mapping[str, Any]) -> None:
     subject = subject_of(row)
     facts: dict[str, Any] = {"version": row["tag"]}
     if row["partition_key"]:

@@ -46,7 +46,7 @@ _PAUSE_REASONS = {"HELD": "on hold", "SKIPPED": "skipped (on ice, on noexec or b
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class PendingObjective:
     """An objective to evaluate: its state, arrivals since then, and pauses of its process."""
 
     objective_id: UUID
@@ -80,12 +80,12 @@ class Pending:
 class EvaluatedObjective:
     """An evaluated objective. incident_id: the incident it belongs to from now on."""
 
-    pending: Pending
+    pending: PendingObjective
     evaluation: Evaluation
     incident_id: UUID | None
 
 
-def due(cursor: Cursor[Any], now: datetime, *, all_deadlines: bool = False) -> list[Pending]:
+def due(cursor: Cursor[Any], now: datetime, *, all_deadlines: bool = False) -> list[PendingObjective]:
     """Return the objectives that are due at `now` or have new arrivals.
 
     all_deadlines: include all with a deadline, because time-zone rules have changed.
@@ -156,11 +156,11 @@ def _evaluated_row(evaluated: EvaluatedObjective) -> Sequence[object]:
     )  # fmt: skip
 
 
-def _of(pending: Pending) -> Sequence[object]:
+def _of(pending: PendingObjective) -> Sequence[object]:
     return pending.dataset_id, pending.process_id, pending.kind, pending.ordinal
 
 
-def _pending(row: Mapping[str, Any]) -> Pending:
+def _pending(row: Mapping[str, Any]) -> PendingObjective:
     kind = ObjectiveKind(row["kind"])
     subject = Subject(
         SubjectType.DATASET if row["dataset_id"] else SubjectType.PROCESS,
@@ -183,7 +183,7 @@ def _pending(row: Mapping[str, Any]) -> Pending:
         run_id=row["run_id"],
         miss_probability=row["miss_probability"],
     )
-    return Pending(
+    return PendingObjective(
         row["objective_id"],
         subject,
         kind,

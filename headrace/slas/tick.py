@@ -39,7 +39,7 @@ from headrace.slas import (
 )
 from headrace.slas.arrivals import Following
 from headrace.slas.causes import Causes, Issue, causes
-from headrace.slas.deadline_plan import Compiled
+from headrace.slas.deadline_plan import PlanChanges
 from headrace.slas.deadlines import partition_of, remembered
 from headrace.slas.evaluation import evaluate_objective, unevaluable
 from headrace.slas.events import AlertEvent, Kind
@@ -121,7 +121,7 @@ def _is_alone(cursor: Cursor[Any]) -> bool:
 def _evaluate(cursor: Cursor[Any], now: datetime, *, compiles: bool = True) -> Tick:
     news_since, zones_changed = _begin(cursor, now)
     known = calendars.load(cursor)
-    compiled = compiling.compile_slas(cursor, known, now) if compiles else Compiled()
+    compiled = compiling.compile_slas(cursor, known, now) if compiles else PlanChanges()
     following = remembered(known)
     predicted = forecast_deadlines(cursor, now)
     due = store.due(cursor, now, all_deadlines=zones_changed)
@@ -150,7 +150,7 @@ def _evaluate(cursor: Cursor[Any], now: datetime, *, compiles: bool = True) -> T
 
 
 def _evaluate_one(
-    pending: store.Pending, outages: Sequence[tuple[str, Pause]], now: datetime, expected: Following
+    pending: store.PendingObjective, outages: Sequence[tuple[str, Pause]], now: datetime, expected: Following
 ) -> Evaluation:
     pauses = [pause for pattern, pause in outages if fnmatchcase(pending.subject.key, pattern)]
     pauses += pending.pauses
@@ -170,8 +170,8 @@ def _first_line(error: Exception) -> str:
 
 def _assign(
     cursor: Cursor[Any],
-    evaluated: Sequence[tuple[store.Pending, Evaluation]],
-    detected: quality.Detected,
+    evaluated: Sequence[tuple[store.PendingObjective, Evaluation]],
+    detected: quality.DetectedEvents,
     now: datetime,
 ) -> tuple[list[AlertEvent], list[store.EvaluatedObjective]]:
     """Return the events to record, and the incident of each objective."""
@@ -218,7 +218,7 @@ def _begin(cursor: Cursor[Any], now: datetime) -> tuple[datetime, bool]:
 
 def _causes(
     cursor: Cursor[Any],
-    evaluated: Sequence[tuple[store.Pending, Evaluation]],
+    evaluated: Sequence[tuple[store.PendingObjective, Evaluation]],
     failed: Sequence[Issue],
     now: datetime,
 ) -> Causes:
@@ -247,7 +247,7 @@ def _causes(
     return found.traced({node: named[head] for node, head in heads.items() if head != node})
 
 
-def _issue(pending: store.Pending, evaluation: Evaluation) -> Issue:
+def _issue(pending: store.PendingObjective, evaluation: Evaluation) -> Issue:
     first = next((change for change in evaluation.changes if change.state in OUT_OF_ORDER), None)
     objective_state = evaluation.objective_state
     since, reason, state = (
@@ -290,7 +290,7 @@ def _is_reported(change: Change) -> bool:
 
 
 def _alert_event(
-    pending: store.Pending,
+    pending: store.PendingObjective,
     evaluation: Evaluation,
     change: Change,
     incident: UUID | None,

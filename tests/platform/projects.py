@@ -10,7 +10,7 @@ import dagster as dg
 from sqlalchemy import Engine
 
 from headrace.catalog.registry import register
-from headrace.declarations.loading.project import Loaded, load, records
+from headrace.declarations.loading.project import LoadedProject, load, records
 from headrace.execution.plan import ProcessPlan
 from headrace.orchestration.materialization import execute, plan_runs, select
 from headrace.spark.session import SparkResource
@@ -64,7 +64,7 @@ def load_project(root: Path, engine: Engine) -> Project:
     return project_of(loaded, engine)
 
 
-def project_of(loaded: Loaded, engine: Engine) -> Project:
+def project_of(loaded: LoadedProject, engine: Engine) -> Project:
     """Register what was loaded, whatever may be wrong with the rest."""
     register(engine, *records(loaded.plans))
     definitions = dg.Definitions.merge(

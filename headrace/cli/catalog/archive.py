@@ -11,7 +11,7 @@ from headrace.cli.common.arguments import AsJson, examples, time_of
 from headrace.cli.common.output import emit, show, size, table
 
 if TYPE_CHECKING:
-    from headrace.retention.archiving import Archived, Cold
+    from headrace.retention.archiving import ArchivingResult, Cold
 
 app = typer.Typer()
 
@@ -196,7 +196,7 @@ def _preview(waiting: list[Cold]) -> None:
     )
 
 
-def _print(done: Archived) -> None:
+def _print(done: ArchivingResult) -> None:
     if done.files:
         moved = ", ".join(f"{rows:,} {kind.folder}" for kind, rows in done.rows.items())
         typer.echo(f"Archived {moved}, in {done.files:,} files of {size(done.byte_size)} in all.")

@@ -15,7 +15,7 @@ from headrace.cli.common.output import emit, facts, show, table
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-    from headrace.catalog.registrations import Registration, RegistrationStatus, Requested
+    from headrace.catalog.registrations import Registration, RegistrationRequest, RegistrationStatus
 
 app = typer.Typer()
 RegistrationId = Annotated[UUID, typer.Argument(metavar="ID", help="The registration's id.")]
@@ -127,7 +127,7 @@ def _review(id_: UUID, status: RegistrationStatus, comment: str | None, as_json:
     _show(reviewed, as_json)
 
 
-def _read(file: Path) -> Requested:
+def _read(file: Path) -> RegistrationRequest:
     import json
 
     try:
@@ -137,7 +137,7 @@ def _read(file: Path) -> Requested:
     return _requested(content, f"{file}: ")
 
 
-def _requested(content: Any, place: str = "") -> Requested:  # noqa: ANN401 - JSON
+def _requested(content: Any, place: str = "") -> RegistrationRequest:  # noqa: ANN401 - JSON
     """Read the request. Raises CommandError naming the invalid fields."""
     from pydantic import ValidationError
 

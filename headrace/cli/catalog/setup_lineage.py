@@ -14,7 +14,7 @@ from headrace.cli.common.output import emit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headrace.exports import Verified
+    from headrace.exports import Verification
 
 app = typer.Typer()
 
@@ -127,7 +127,7 @@ def lineage_database(url: str | None) -> str:
     return found
 
 
-def _report(found: Verified, place: str, *, legacy: bool, as_json: bool) -> None:
+def _report(found: Verification, place: str, *, legacy: bool, as_json: bool) -> None:
     if as_json:
         emit(found)
     else:

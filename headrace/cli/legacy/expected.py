@@ -17,7 +17,7 @@ from headrace.cli.legacy.estates import OptionalFiles, read_and_warn
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from headrace.autosys import Estate, Expected
+    from headrace.autosys import Estate, ExpectedInstant
 
 app = typer.Typer()
 
@@ -133,7 +133,7 @@ def _no_such_job(job: str, estate: Estate, where: str) -> str:
     return f"no job {job} {where}{meant}"
 
 
-def _expected(job: str, start: Expected, finish: Expected, zone: str | None) -> Table:
+def _expected(job: str, start: ExpectedInstant, finish: ExpectedInstant, zone: str | None) -> Table:
     due = start.clock
     return facts(
         [
@@ -149,7 +149,7 @@ def _expected(job: str, start: Expected, finish: Expected, zone: str | None) -> 
     )
 
 
-def _next(start: Expected) -> str:
+def _next(start: ExpectedInstant) -> str:
     if start.at is not None:
         return moment(start.at)
     bound = f", but not before {moment(start.not_before)}" if start.not_before else ""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headrace.autosys import Finding
-    from headrace.orchestration.ingestion import Loaded
+    from headrace.orchestration.ingestion import LoadResult
 
 app = typer.Typer()
 MAX_ERRORS_SHOWN = 50  # maximum errors shown
@@ -208,7 +208,7 @@ def quarantine(
         typer.echo("No files are in quarantine.")
 
 
-def _print(loaded: Loaded) -> None:
+def _print(loaded: LoadResult) -> None:
     if loaded.ingested.new:
         typer.echo(f"{loaded.ingested.new:,} new events, {loaded.ingested.runs:,} runs")
     _complain(loaded.errors)

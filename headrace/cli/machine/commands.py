@@ -15,7 +15,7 @@ from headrace.cli.common.output import emit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headrace.local.supervisor import Stopped
+    from headrace.local.supervisor import StoppedServices
 
 app = typer.Typer()
 
@@ -85,7 +85,7 @@ def _stopped_words(services: Sequence[str]) -> str:
     return f"Stopped {' and '.join(services)}." if services else "Nothing was running."
 
 
-def _refuse_used(stopped: Stopped) -> None:
+def _refuse_used(stopped: StoppedServices) -> None:
     if stopped.sessions:
         raise CommandError(
             f"PostgreSQL keeps running for {', '.join(stopped.sessions)}. Wait until they end, or stop it anyway"

@@ -23,7 +23,7 @@ Places = Mapping[str, Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class FileEntries:
     """The valid entries of a file. whole: all that is in it. routes, quiet: as declared, in the same order.
 
     places: of the valid entries of lists, for a list that has invalid ones.
@@ -53,7 +53,7 @@ def usable_destinations(declared: AlertsDeclaration) -> dict[str, str]:
     }
 
 
-def findings(written: Written, origin: Origin, subjects: Subjects) -> Iterator[DeclarationError]:
+def findings(written: FileEntries, origin: Origin, subjects: Subjects) -> Iterator[DeclarationError]:
     """Yield what is wrong with the valid entries of a file."""
     yield from _destinations(written, origin)
     yield from _owners(written, origin, subjects)
@@ -69,7 +69,7 @@ def endless(quiet: Sequence[Quiet]) -> frozenset[Severity]:
     return frozenset(severity for severity in Severity if never_ends(quiet, severity))
 
 
-def _destinations(written: Written, origin: Origin) -> Iterator[DeclarationError]:
+def _destinations(written: FileEntries, origin: Origin) -> Iterator[DeclarationError]:
     for name, each in written.declared.destinations.items():
         if name == OWNERS:
             yield origin.error(
@@ -101,7 +101,7 @@ def _unknown_scheme(url: str) -> str | None:
     return None if scheme.lower() in ("http", "https") and is_complete(url) else scheme
 
 
-def _owners(written: Written, origin: Origin, subjects: Subjects) -> Iterator[DeclarationError]:
+def _owners(written: FileEntries, origin: Origin, subjects: Subjects) -> Iterator[DeclarationError]:
     for owner, names in written.declared.owners.items():
         for name in names:
             if not written.has_destination(name):
@@ -111,7 +111,7 @@ def _owners(written: Written, origin: Origin, subjects: Subjects) -> Iterator[De
 
 
 def _route(
-    written: Written, place: int, route: RouteDeclaration, origin: Origin, subjects: Subjects
+    written: FileEntries, place: int, route: RouteDeclaration, origin: Origin, subjects: Subjects
 ) -> Iterator[DeclarationError]:
     for number, owner in enumerate(route.owners):
         field = ("routes", place, "owners", number)
@@ -124,7 +124,9 @@ def _route(
             yield from _recipient(written, name, ("routes", place, "steps", number, "to"), origin)
 
 
-def _recipient(written: Written, name: str, field: FieldPath, origin: Origin) -> Iterator[DeclarationError]:
+def _recipient(
+    written: FileEntries, name: str, field: FieldPath, origin: Origin
+) -> Iterator[DeclarationError]:
     destination = written.declared.destinations.get(name)
     if name == OWNERS:
         if not written.whole.get("owners"):
@@ -136,7 +138,9 @@ def _recipient(written: Written, name: str, field: FieldPath, origin: Origin) ->
         yield origin.error(field, message, f"Write `{OWNERS}` here, and {name} below `owners`.")
 
 
-def _unknown_destination(field: FieldPath, name: str, written: Written, origin: Origin) -> DeclarationError:
+def _unknown_destination(
+    field: FieldPath, name: str, written: FileEntries, origin: Origin
+) -> DeclarationError:
     known = sorted(written.declared.destinations)
     hint = f"Known: {', '.join(known)}." if known else "Add it to `destinations`."
     return origin.error(field, f"unknown destination {name!r}", hint)
@@ -160,7 +164,7 @@ def _unknown(
         )
 
 
-def _repeated_names(written: Written, origin: Origin) -> Iterator[DeclarationError]:
+def _repeated_names(written: FileEntries, origin: Origin) -> Iterator[DeclarationError]:
     names: set[str] = set()
     for place, route in zip(written.places_of("routes"), written.routes, strict=True):
         if route.name in names:
@@ -168,7 +172,7 @@ def _repeated_names(written: Written, origin: Origin) -> Iterator[DeclarationErr
         names.add(route.name)
 
 
-def _shadowed(written: Written, origin: Origin) -> Iterator[DeclarationError]:
+def _shadowed(written: FileEntries, origin: Origin) -> Iterator[DeclarationError]:
     for number, (place, route) in enumerate(zip(written.places_of("routes"), written.routes, strict=True)):
         earlier = next((each for each in written.routes[:number] if each.covers(route)), None)
         if earlier is not None:
@@ -179,7 +183,7 @@ def _shadowed(written: Written, origin: Origin) -> Iterator[DeclarationError]:
             )
 
 
-def _endless(written: Written, origin: Origin) -> Iterator[DeclarationError]:
+def _endless(written: FileEntries, origin: Origin) -> Iterator[DeclarationError]:
     held = endless(written.quiet)
     if not held:
         return

@@ -23,8 +23,8 @@ from headrace.declarations.alerting.declaration import (
 )
 from headrace.declarations.alerting.findings import (
     PERSONAL,
+    FileEntries,
     Places,
-    Written,
     endless,
     findings,
     usable_destinations,
@@ -76,7 +76,7 @@ def load_rules(root: Path, subjects: Subjects = NO_SUBJECTS) -> LoadedRules:
     declared, problems, places = _declared(document, origin)
     routes = [_route(route, declared) for route in declared.routes]
     quiet = [Quiet(_hours(each, declared.timezone), each.except_from) for each in declared.quiet_hours]
-    problems += findings(Written(declared, document.value, routes, quiet, places), origin, subjects)
+    problems += findings(FileEntries(declared, document.value, routes, quiet, places), origin, subjects)
     return LoadedRules(
         _rules(declared, routes, quiet), tuple(sorted(problems, key=lambda problem: problem.line))
     )

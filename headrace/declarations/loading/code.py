@@ -11,7 +11,7 @@ import dagster as dg
 import yaml
 
 from headrace.declarations.loading.files import import_failure
-from headrace.declarations.loading.project import Loaded, check, check_files
+from headrace.declarations.loading.project import LoadedProject, check, check_files
 from headrace.execution.problems import DeclarationError, relative_to
 from headrace.execution.python_code import load_module
 from headrace.project import add_to_path, project_root
@@ -25,7 +25,7 @@ class IncompleteDefinitions(Exception):
 class ProjectCode:
     """The contents of a project's `definitions.py`. loaded: its declarations; defs: all of its Dagster definitions."""
 
-    loaded: Loaded
+    loaded: LoadedProject
     defs: dg.Definitions
 
 

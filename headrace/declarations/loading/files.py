@@ -18,7 +18,7 @@ from dagster_shared.seven import load_module_object
 from pydantic import ValidationError
 
 from headrace.declarations.broken import Division, in_document, in_module, in_text
-from headrace.declarations.dataset import Dataset, Declared, ExternalDataset, Process
+from headrace.declarations.dataset import Dataset, DeclaredComponent, ExternalDataset, Process
 from headrace.declarations.definition import plan_of
 from headrace.declarations.graph import LocatedPlan
 from headrace.declarations.loading.documents import Document, NoDocument, documents
@@ -28,7 +28,7 @@ from headrace.execution.problems import DeclarationError, TransformError
 from headrace.execution.python_code import load_module, read_python
 
 _YAML = ("defs.yaml", "defs.yml")
-_TYPES: Mapping[str, type[Declared]] = {
+_TYPES: Mapping[str, type[DeclaredComponent]] = {
     "headrace.Dataset": Dataset,
     "headrace.Process": Process,
     "headrace.ExternalDataset": ExternalDataset,
@@ -90,7 +90,7 @@ def _declare(document: Document, root: Path, found: LoadedFiles) -> None:
         lambda path: document.text_at(("attributes", *path)),
     )
     component = _component(document, written)
-    if not issubclass(component, Declared):
+    if not issubclass(component, DeclaredComponent):
         found.others.append(_foreign(document, root))
         return
     for name in ("template_vars_module", "post_processing"):

@@ -22,17 +22,17 @@ _LOG = logging.getLogger("headrace")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CatalogContents:
     """estate: external processes. datasets: those declared by other projects."""
 
     estate: EstateRows = NO_ESTATE
     datasets: tuple[ProjectDataset, ...] = ()
 
 
-NOTHING_KNOWN = Known()
+NOTHING_KNOWN = CatalogContents()
 
 
-def known() -> Known:
+def known() -> CatalogContents:
     """Return what the catalog knows; empty, with one log line, if it is unavailable. Starts no server."""
     from headrace.catalog.queries.projects import datasets_of_other_projects
     from headrace.errors import CatalogError
@@ -43,7 +43,7 @@ def known() -> Known:
         engine = _running_catalog()
         if engine is None:
             return NOTHING_KNOWN
-        return Known(estate(engine), datasets_of_other_projects(engine, settings().project_name))
+        return CatalogContents(estate(engine), datasets_of_other_projects(engine, settings().project_name))
     except CatalogError as error:
         _LOG.warning("Processes of other systems and datasets of other projects are not shown: %s", error)
         return NOTHING_KNOWN

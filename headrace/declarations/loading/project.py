@@ -20,7 +20,13 @@ from headrace.declarations.definition import external_asset, process_assets
 from headrace.declarations.estate.assets import EstateAssets, estate_assets
 from headrace.declarations.graph import LocatedPlan, consistent, divisions
 from headrace.declarations.loading.files import find, import_failure
-from headrace.declarations.loading.known import NOTHING_KNOWN, Known, known, known_subjects, record_problems
+from headrace.declarations.loading.known import (
+    NOTHING_KNOWN,
+    CatalogContents,
+    known,
+    known_subjects,
+    record_problems,
+)
 from headrace.execution.partitions import UNKNOWN_PARTITIONS
 from headrace.execution.plan import Plan, ProcessPlan
 from headrace.execution.problems import DeclarationError, relative_to
@@ -39,7 +45,7 @@ class DeclarationsInvalid(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedProject:
     """A loaded project: Dagster's definitions, the plans behind them, and the problems.
 
     estate: the assets of external processes.
@@ -51,7 +57,7 @@ class Loaded:
     estate: EstateAssets
 
 
-def load_project() -> Loaded:
+def load_project() -> LoadedProject:
     """Load the declarations of this project, together with the catalog's external processes and other projects.
 
     The catalog stores the problems for `headrace status`.
@@ -61,7 +67,7 @@ def load_project() -> Loaded:
     return loaded
 
 
-def load(root: Path, known: Known = NOTHING_KNOWN) -> Loaded:
+def load(root: Path, known: CatalogContents = NOTHING_KNOWN) -> LoadedProject:
     """Load the declarations below `root`/assets, together with the catalog's external ones.
 
     Logs each problem once. Raises DeclarationsInvalid under `dg check defs` if there is one.
@@ -113,7 +119,7 @@ def _subjects(plans: Sequence[Plan], known: Subjects) -> Subjects:
     )
 
 
-def _load(root: Path, known: Known) -> Loaded:
+def _load(root: Path, known: CatalogContents) -> LoadedProject:
     found = find(root, root / "assets")
     elsewhere = _keys(found.others)
     others = {each.key: divided(each.partition_definition) for each in known.datasets}
@@ -145,7 +151,7 @@ def _load(root: Path, known: Known) -> Loaded:
     assets += estate.specs
     own = dg.Definitions(assets=assets, metadata=_problem_metadata(problems))
     definitions = dg.Definitions.merge(own, *found.others) if found.others else own
-    return Loaded(definitions, tuple(plans), tuple(problems), estate)
+    return LoadedProject(definitions, tuple(plans), tuple(problems), estate)
 
 
 def _without_foreign(

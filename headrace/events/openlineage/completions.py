@@ -13,7 +13,7 @@ from headrace.catalog.naming import Name
 from headrace.catalog.processes import lock as lock_reports
 from headrace.events.completions import store_completions
 from headrace.events.openlineage.model import AnyEvent, EventType, RunEvent
-from headrace.events.openlineage.runs import Stored
+from headrace.events.openlineage.runs import StoredRuns
 from headrace.events.pending_materializations import queue_materializations
 from headrace.events.run_fold import RunCompletion
 
@@ -28,7 +28,7 @@ def complete(
     organisation: UUID,
     events: Iterable[AnyEvent],
     processes: Mapping[Name, UUID],
-    runs: Stored,
+    runs: StoredRuns,
     *,
     sequences: Mapping[str, int],
     new_versions: Collection[UUID] = (),
@@ -69,7 +69,7 @@ def completes(event: AnyEvent) -> bool:
 
 
 def _completed(
-    runs: Stored, reported: Mapping[str, RunEvent], sequences: Mapping[str, int]
+    runs: StoredRuns, reported: Mapping[str, RunEvent], sequences: Mapping[str, int]
 ) -> Iterator[RunCompletion]:
     for run_id, document in runs.runs.items():
         if document.ended is None or not document.is_complete or document.is_of_own_run:

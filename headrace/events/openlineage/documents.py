@@ -26,14 +26,14 @@ _OF_OUTPUTS = ("schema",)
 MAX_TIMES = 1000  # newest events of a job outside runs: an edge that they omit ended then
 
 
-class _Dated(Protocol):
+class _DatedStatement(Protocol):
     @property
     def at(self) -> str: ...
     @property
     def digest(self) -> str: ...
 
 
-_Statement = TypeVar("_Statement", bound=_Dated)
+_Statement = TypeVar("_Statement", bound=_DatedStatement)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ParsedEvents:
     """Parsed events: the valid ones with their positions, and the rejected ones."""
 
     good: Sequence[AnyEvent]
@@ -71,11 +71,11 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Projected:
+class Projection:
     """Result of the projection: the processes of jobs, the runs, the new versions."""
 
     processes: Mapping[Name, UUID]
-    runs: runs.Stored
+    runs: runs.StoredRuns
     versions: frozenset[UUID]
 
 
@@ -103,7 +103,7 @@ def ingest(
 
 def read_events(
     events: Sequence[object], *, received_at: datetime | None = None, historical: bool = False
-) -> Read:
+) -> ParsedEvents:
     """Parse the events (decoded JSON) and collect the errors. Does not use the database."""
     good: dict[int, AnyEvent] = {}
     refused: list[Outcome] = []
@@ -113,7 +113,7 @@ def read_events(
             good[index] = replace(event, historical=True) if historical else event
         except InvalidEvent as error:
             refused.append(Outcome(index, Result.REFUSED, error.reason, error.field))
-    return Read(list(good.values()), list(good), refused)
+    return ParsedEvents(list(good.values()), list(good), refused)
 
 
 def store(engine: Engine, organisation_id: UUID, events: Sequence[AnyEvent]) -> list[Outcome]:
@@ -145,7 +145,7 @@ def owner_of(cursor: Cursor[Any], organisation_id: UUID) -> Owner:
 
 def project(
     cursor: Cursor[Any], owner: Owner, events: Sequence[AnyEvent], *, silent: bool = False
-) -> Projected:
+) -> Projection:
     """Update the catalog with these stored events. silent: no outbox messages about versions."""
     placed = placer(owner.namespace)
     named = naming.resolve(cursor, owner.organisation, owner.namespace, mention(events, placed))
@@ -180,7 +180,7 @@ def project(
         [each for event in events for each in columns.column_statements(event, ids)],
     )
     quality.store(cursor, owner.organisation, events, ids)
-    return Projected(processes, stored, new)
+    return Projection(processes, stored, new)
 
 
 def _name_of(cursor: Cursor[Any], organisation_id: UUID) -> str | None:

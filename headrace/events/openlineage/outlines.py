@@ -32,7 +32,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class OutputVersion:
     """A version written by a completed run: of a dataset, by a name's id. path: its location, if reported."""
 
     name_id: str
@@ -123,7 +123,7 @@ def explicit(entry: LineageEntry, job: str) -> Iterator[Edge]:
                 yield Edge("PROCESS", job, "DATASET", target, "PRODUCES", job)
 
 
-def versions(document: Document) -> list[Written]:
+def versions(document: Document) -> list[OutputVersion]:
     """Return the versions that the run wrote, if it completed; not Headrace's own, which their own run reports."""
     ended = document.ended
     if ended is None or not document.is_complete:
@@ -135,7 +135,7 @@ def versions(document: Document) -> list[Written]:
             continue
         statistics = use.content("outputStatistics")
         found.append(
-            Written(
+            OutputVersion(
                 name_id=target,
                 tag=_named_version(use) or _tag(document, ended.at),
                 at=ended.at,

@@ -42,7 +42,7 @@ ORDER BY last_at DESC LIMIT %s
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredRuns:
     """The current documents of external runs.
 
     known: the runs that were known before, by their ids at that time. numbers: the run numbers of scheduler runs.
@@ -54,7 +54,7 @@ class Stored:
     numbers: Mapping[UUID, str | None] = field(default_factory=dict)
 
 
-NOTHING = Stored({}, frozenset(), frozenset())
+NOTHING = StoredRuns({}, frozenset(), frozenset())
 
 
 def store(
@@ -63,7 +63,7 @@ def store(
     reported: Mapping[Key, Document],
     jobs: frozenset[UUID],
     scheduled: Collection[UUID] = (),
-) -> Stored:
+) -> StoredRuns:
     """Merge what is reported into what is known, and bring the rows to what it comes to.
 
     A run that a scheduler reports too has the scheduler's id, state and times; facets, inputs and outputs come from
@@ -140,7 +140,7 @@ def store(
         statement("openlineage_uses").execute(cursor, {"organisation": organisation, "uses": jsonb(used)})
     _store_edges(cursor, organisation, before, foreign)
     before_ids = frozenset(row["run_id"] for row in known.values())
-    return Stored(runs, before_ids, former, same.reported)
+    return StoredRuns(runs, before_ids, former, same.reported)
 
 
 def _write_shared_runs(

@@ -13,8 +13,8 @@ from psycopg import Cursor
 from headrace.catalog.schema import schema_hash
 from headrace.events.openlineage.documents import Document, stored_document
 from headrace.events.openlineage.facets import columns_of
-from headrace.events.openlineage.outlines import Written, versions
-from headrace.events.openlineage.runs import Stored
+from headrace.events.openlineage.outlines import OutputVersion, versions
+from headrace.events.openlineage.runs import StoredRuns
 from headrace.events.openlineage.sql import statement
 from headrace.events.versions import StoredRow, VersionRow, write_versions
 
@@ -87,7 +87,7 @@ _MAX_RIVALS = 1000  # rounds for one version, or those of one batch, that lost t
 def store(
     cursor: Cursor[Any],
     organisation: UUID,
-    reported: Stored,
+    reported: StoredRuns,
     merged: Collection[UUID] = (),
     *,
     silent: bool = False,
@@ -261,7 +261,7 @@ def _names_a_version(document: Document) -> bool:
 
 
 def _row(
-    organisation: UUID, run_id: UUID, version: Written, place: Mapping[str, Any], *, historical: bool
+    organisation: UUID, run_id: UUID, version: OutputVersion, place: Mapping[str, Any], *, historical: bool
 ) -> VersionRow:
     identity = uuid5(organisation, f"openlineage/{version.name_id}\n{version.tag}")
     return {

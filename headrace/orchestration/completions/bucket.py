@@ -11,8 +11,8 @@ import fsspec
 from headrace.orchestration.completions.folder import (
     REASON,
     SETTLED,
-    Claimed,
-    Quarantined,
+    ClaimedFile,
+    QuarantinedFile,
     another,
     archive_day,
     is_dropped,
@@ -36,13 +36,13 @@ class Bucket:
         self._atomic = bool(_ATOMIC & {location.partition(":")[0], *_protocols(self._files)})
         self._seen: dict[str, tuple[tuple[object, ...], float]] = {}
 
-    def left(self) -> list[Claimed]:
+    def left(self) -> list[ClaimedFile]:
         """Return nothing, see `Folder`: a dead process leaves files in place."""
         return []
 
-    def claim(self, limit: int) -> list[Claimed]:
+    def claim(self, limit: int) -> list[ClaimedFile]:
         """Claim files, see `Folder`."""
-        found: list[Claimed] = []
+        found: list[ClaimedFile] = []
         for entry in self._listing(self._root):
             claimed = _claimed(entry)
             if len(found) >= limit:
@@ -51,27 +51,27 @@ class Bucket:
                 found.append(claimed)
         return found
 
-    def read(self, file: Claimed) -> bytes:
+    def read(self, file: ClaimedFile) -> bytes:
         """Read a file, see `Folder`."""
         return bytes(self._files.cat_file(file.place))
 
-    def archive(self, file: Claimed) -> bool:
+    def archive(self, file: ClaimedFile) -> bool:
         """Archive a file, see `Folder`."""
         return self._put(file, self._free(f"{self._root}/archive/{archive_day()}/{file.name}"))
 
-    def quarantine(self, file: Claimed, reason: str) -> bool:
+    def quarantine(self, file: ClaimedFile, reason: str) -> bool:
         """Quarantine a file, see `Folder`."""
         target = self._free(f"{self._root}/quarantine/{file.name}")
         self._files.makedirs(target.rpartition("/")[0], exist_ok=True)
         self._files.pipe_file(f"{target}{REASON}", reason.encode())
         return self._put(file, target)
 
-    def quarantined(self) -> list[Quarantined]:
+    def quarantined(self) -> list[QuarantinedFile]:
         """List quarantined files, see `Folder`."""
         entries = [_claimed(entry) for entry in self._listing(f"{self._root}/quarantine")]
         names = {entry.name for entry in entries}
         return [
-            Quarantined(
+            QuarantinedFile(
                 entry.name,
                 entry.place,
                 self._files.cat_file(f"{entry.place}{REASON}").decode().strip()
@@ -102,7 +102,7 @@ class Bucket:
             return []
         return [entry for entry in entries if entry["type"] == "file"]
 
-    def _is_whole(self, file: Claimed) -> bool:
+    def _is_whole(self, file: ClaimedFile) -> bool:
         if self._atomic:
             return True
         stamp, since = self._seen.get(file.name, ((), 0.0))
@@ -111,7 +111,7 @@ class Bucket:
             return False
         return monotonic() - since >= SETTLED
 
-    def _put(self, file: Claimed, target: str) -> bool:
+    def _put(self, file: ClaimedFile, target: str) -> bool:
         """Move the file unless it has changed; returns False if it has."""
         self._files.invalidate_cache(self._root)
         if _claimed(self._files.info(file.place)).stamp != file.stamp:
@@ -130,12 +130,14 @@ def _protocols(files: Any) -> tuple[str, ...]:  # noqa: ANN401 - fsspec has no t
     return (files.protocol,) if isinstance(files.protocol, str) else tuple(files.protocol)
 
 
-def _claimed(entry: dict[str, Any]) -> Claimed:
+def _claimed(entry: dict[str, Any]) -> ClaimedFile:
     changed = next((entry[name] for name in _MODIFIED if entry.get(name) is not None), None)
     modified = _time(changed)
     moment = round(modified.timestamp(), 2) if changed is not None else None
     stamp = (entry.get("size"), moment, str(entry.get("ETag") or entry.get("etag") or ""))
-    return Claimed(entry["name"].rpartition("/")[2], entry["name"], entry.get("size") or 0, modified, stamp)
+    return ClaimedFile(
+        entry["name"].rpartition("/")[2], entry["name"], entry.get("size") or 0, modified, stamp
+    )
 
 
 def _time(changed: object) -> datetime:

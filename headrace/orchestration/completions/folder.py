@@ -23,7 +23,7 @@ _UNFINISHED = (".tmp", ".temp", ".part", ".partial", ".filepart", ".writing", ".
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimedFile:
     """A file claimed by this process. name: as dropped; place: its current path; stamp: changes with the file."""
 
     name: str
@@ -39,7 +39,7 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
-class Quarantined:
+class QuarantinedFile:
     """A file that could not be ingested. reason: the content of its reason file, one line per error."""
 
     name: str
@@ -52,23 +52,23 @@ class Folder(Protocol):
 
     location: str
 
-    def left(self) -> list[Claimed]:
+    def left(self) -> list[ClaimedFile]:
         """Return the files claimed by dead processes."""
 
-    def claim(self, limit: int) -> list[Claimed]:
+    def claim(self, limit: int) -> list[ClaimedFile]:
         """Claim up to so many complete files, including files that were claimed before and not moved."""
 
-    def read(self, file: Claimed) -> bytes:
+    def read(self, file: ClaimedFile) -> bytes:
         """Return the bytes of a file. Raises FileNotFoundError if it was removed meanwhile, OSError."""
 
-    def archive(self, file: Claimed) -> bool:
+    def archive(self, file: ClaimedFile) -> bool:
         """Move a file to the archive; False, without moving it, if it was written to meanwhile."""
 
-    def quarantine(self, file: Claimed, reason: str) -> bool:
+    def quarantine(self, file: ClaimedFile, reason: str) -> bool:
         """Move an invalid file to quarantine, with its reason file; False, without moving it, if it was written to
         meanwhile."""
 
-    def quarantined(self) -> list[Quarantined]:
+    def quarantined(self) -> list[QuarantinedFile]:
         """Return the quarantined files by name."""
 
     def retry(self, name: str) -> None:
@@ -108,7 +108,7 @@ class LocalFolder:
         self._made: set[str] = set()
         self._claims.mkdir(parents=True, exist_ok=True)
 
-    def left(self) -> list[Claimed]:
+    def left(self) -> list[ClaimedFile]:
         """Return the files claimed by dead processes, see `Folder`."""
         found = []
         with os.scandir(self._claims) as entries:
@@ -117,9 +117,9 @@ class LocalFolder:
                     found.append(_claimed(entry.name.partition("+")[2], entry.path, entry.stat()))
         return found
 
-    def claim(self, limit: int) -> list[Claimed]:
+    def claim(self, limit: int) -> list[ClaimedFile]:
         """Claim files, see `Folder`. Lists no more of the folder than needed."""
-        found: list[Claimed] = []
+        found: list[ClaimedFile] = []
         with os.scandir(self._path) as entries:
             for entry in entries:
                 if len(found) >= limit:
@@ -129,18 +129,18 @@ class LocalFolder:
                     found.append(claimed)
         return found
 
-    def read(self, file: Claimed) -> bytes:
+    def read(self, file: ClaimedFile) -> bytes:
         """Read a file, see `Folder`."""
         return Path(file.place).read_bytes()
 
-    def archive(self, file: Claimed) -> bool:
+    def archive(self, file: ClaimedFile) -> bool:
         """Archive a file, see `Folder`."""
         if _stamp(os.stat(file.place)) != file.stamp:
             return False
         self._put(file.place, f"{self.location}/{_ARCHIVE}/{archive_day()}", file.name)
         return True
 
-    def quarantine(self, file: Claimed, reason: str) -> bool:
+    def quarantine(self, file: ClaimedFile, reason: str) -> bool:
         """Quarantine a file, see `Folder`. The reason is written first, so that no file is without one."""
         found = Path(file.place).stat()
         if _stamp(found) != file.stamp:
@@ -157,7 +157,7 @@ class LocalFolder:
         Path(file.place).replace(folder / name)
         return True
 
-    def quarantined(self) -> list[Quarantined]:
+    def quarantined(self) -> list[QuarantinedFile]:
         """List quarantined files, see `Folder`."""
         folder = self._path / _QUARANTINE
         if not folder.is_dir():
@@ -167,7 +167,7 @@ class LocalFolder:
             for each in sorted(folder.iterdir())
             if is_dropped(each.name) and not each.name.endswith(REASON)
         ]
-        return [Quarantined(file.name, str(file), _reason(file)) for file in files]
+        return [QuarantinedFile(file.name, str(file), _reason(file)) for file in files]
 
     def retry(self, name: str) -> None:
         """Retry a file, see `Folder`."""
@@ -184,7 +184,7 @@ class LocalFolder:
         file.rename(target)
         reason.unlink(missing_ok=True)
 
-    def _claim(self, entry: os.DirEntry[str]) -> Claimed | None:
+    def _claim(self, entry: os.DirEntry[str]) -> ClaimedFile | None:
         """Return the claimed file, if it is complete."""
         try:
             if not is_dropped(entry.name) or not entry.is_file():
@@ -251,8 +251,8 @@ def _is_open_for_writing(path: str) -> bool:
     return False
 
 
-def _claimed(name: str, place: str, found: os.stat_result) -> Claimed:
-    return Claimed(name, place, found.st_size, datetime.fromtimestamp(found.st_mtime, UTC), _stamp(found))
+def _claimed(name: str, place: str, found: os.stat_result) -> ClaimedFile:
+    return ClaimedFile(name, place, found.st_size, datetime.fromtimestamp(found.st_mtime, UTC), _stamp(found))
 
 
 def _stamp(found: os.stat_result) -> tuple[object, ...]:

@@ -12,12 +12,12 @@ from sqlalchemy import Engine
 
 from headrace.autosys.findings import Finding
 from headrace.database.locks import alone
-from headrace.events.ingestion import Ingested, ingest_each
+from headrace.events.ingestion import IngestionResult, ingest_each
 from headrace.events.value_errors import VALUE_ERRORS
 from headrace.execution.landed.measures import measured
 from headrace.job_reports.completions.names import DEFAULT_NAMES
 from headrace.job_reports.completions.parsing import Completions, read_completions
-from headrace.orchestration.completions.folder import Claimed, Folder
+from headrace.orchestration.completions.folder import ClaimedFile, Folder
 from headrace.settings import settings
 from headrace.severity import Severity
 
@@ -27,12 +27,12 @@ MAX_FILE_BYTES = 64 * 1024**2  # bytes of a file
 PATIENCE_SECONDS = 30.0
 
 
-Readings = Sequence[tuple[Claimed, Completions]]
-_UnderWay = tuple[Readings, "Future[tuple[Ingested, dict[str, str]]]"]
+Readings = Sequence[tuple[ClaimedFile, Completions]]
+_UnderWay = tuple[Readings, "Future[tuple[IngestionResult, dict[str, str]]]"]
 
 
 @dataclass(slots=True)
-class Taken:
+class IntakeResult:
     """Result of reading the folder.
 
     files: number of ingested files. problems: errors, one line each, with file, line and field. waiting: invalid files
@@ -41,15 +41,15 @@ class Taken:
     """
 
     files: int = 0
-    ingested: Ingested = field(default_factory=Ingested)
+    ingested: IngestionResult = field(default_factory=IngestionResult)
     problems: list[str] = field(default_factory=list)
     waiting: int = 0
     more: bool = False
     busy: bool = False
 
-    def __add__(self, later: Taken) -> Taken:
+    def __add__(self, later: IntakeResult) -> IntakeResult:
         """Combine two results, in order."""
-        return Taken(
+        return IntakeResult(
             self.files + later.files,
             self.ingested + later.ingested,
             self.problems + later.problems,
@@ -66,14 +66,14 @@ def take_in(
     *,
     patience: float = PATIENCE_SECONDS,
     batch_files: int = MAX_BATCH_FILES,
-) -> Taken:
+) -> IntakeResult:
     """Ingest the completion files in the folder, for at most `within`.
 
     A file is archived once its events are in the catalog, so a process that dies in between reads it again, without
     effect. An invalid file is quarantined with the reasons; its valid reports are ingested. One process at a time reads
     a folder. patience: seconds since its last change for which an invalid file may still be being written.
     """
-    taken = Taken()
+    taken = IntakeResult()
     deadline = monotonic() + within.total_seconds()
     held: set[str] = set()  # files in progress, or left for the next call
     with alone(engine, f"completions in {folder.location}") as mine:
@@ -98,7 +98,7 @@ def take_in(
 
 
 def _finish_files(
-    folder: Folder, under_way: _UnderWay, taken: Taken, held: set[str], patience: float
+    folder: Folder, under_way: _UnderWay, taken: IntakeResult, held: set[str], patience: float
 ) -> None:
     """Archive or quarantine the files of a batch after it was stored."""
     readings, stored = under_way
@@ -119,7 +119,7 @@ def _finish_files(
         held.discard(file.place)
 
 
-def _read(folder: Folder, file: Claimed) -> Completions | None:
+def _read(folder: Folder, file: ClaimedFile) -> Completions | None:
     """Parse the file; None if it was removed."""
     here = settings()
     shown = f"{folder.location}/{file.name}".encode(errors="replace").decode()
@@ -150,18 +150,18 @@ def _unreadable(file: str, why: str) -> Completions:
     return Completions((), (Finding("completion/file", Severity.ERROR, why, file, 0),))
 
 
-def _ingest(engine: Engine, readings: Readings) -> tuple[Ingested, dict[str, str]]:
+def _ingest(engine: Engine, readings: Readings) -> tuple[IngestionResult, dict[str, str]]:
     """Ingest the events of the files; returns, by key, why the database rejected one."""
     events = [event for _, found in readings for event in measured(engine, found.events)]
     result, refused = ingest_each(engine, events)
     return result, {event.key: why for event, why in refused}
 
 
-def _batches(folder: Folder, held: set[str], batch_files: int) -> Iterator[list[Claimed]]:
+def _batches(folder: Folder, held: set[str], batch_files: int) -> Iterator[list[ClaimedFile]]:
     """Yield batches of files to read, limited by their total size; they are `held` from then on."""
     files = folder.left()
     while True:
-        batch: list[Claimed] = []
+        batch: list[ClaimedFile] = []
         size = 0
         for file in files:
             if file.place in held:

@@ -61,14 +61,14 @@ _checks = AssetCheckExecutionsTable.c
 
 
 @dataclass(frozen=True, slots=True)
-class Pruned:
+class PruningResult:
     """Numbers of deleted rows: log events, and check results superseded by later ones."""
 
     events: int
     check_results: int
 
 
-def prune(instance: dg.DagsterInstance, before: datetime, *, dry_run: bool = False) -> Pruned:
+def prune(instance: dg.DagsterInstance, before: datetime, *, dry_run: bool = False) -> PruningResult:
     """Delete unneeded rows older than `before` from Dagster's event log.
 
     These are log messages and step events of finished runs, and asset events and check results that have newer ones.
@@ -82,7 +82,7 @@ def prune(instance: dg.DagsterInstance, before: datetime, *, dry_run: bool = Fal
     naive = before.astimezone(UTC).replace(tzinfo=None)  # in Dagster's format
     going_on = [run.run_id for run in instance.get_runs(RunsFilter(statuses=_UNFINISHED))]
     log = _Log(storage, naive, going_on, dry_run)
-    return Pruned(log.events(), log.check_results())
+    return PruningResult(log.events(), log.check_results())
 
 
 _UNFINISHED = [status for status in DagsterRunStatus if status not in FINISHED_STATUSES]

@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from headrace.declarations.loading.project import Loaded
+from headrace.declarations.loading.project import LoadedProject
 from headrace.orchestration.sensors.alerts import alerts_sensor
 from headrace.orchestration.sensors.completions import completions_sensor
 from headrace.orchestration.sensors.landing import landing_sensor
@@ -11,7 +11,7 @@ from headrace.orchestration.sensors.reports import reports_sensor
 from headrace.orchestration.sensors.slas import slas_sensor
 
 
-def sensors(loaded: Loaded) -> list[dg.SensorDefinition]:
+def sensors(loaded: LoadedProject) -> list[dg.SensorDefinition]:
     """Create the sensors for the declarations of a project."""
     plans = loaded.plans
     return [

@@ -12,9 +12,9 @@ import dagster as dg
 from sqlalchemy import Engine
 
 from headrace.alerts import heartbeat
-from headrace.alerts.outbox import BATCH_SIZE, Decided, decide_due, decide_next
+from headrace.alerts.outbox import BATCH_SIZE, ProcessingResult, decide_due, decide_next
 from headrace.alerts.rules import AlertRules
-from headrace.alerts.sending import Sent, send_due
+from headrace.alerts.sending import SendingResult, send_due
 from headrace.database.connection import connect
 from headrace.declarations.alerting.rules import FILE, LoadedRules, WrongRules, load_rules
 from headrace.orchestration.nouns import noun
@@ -34,13 +34,13 @@ Clock = Callable[[], datetime]
 class Tick:
     """The result of one tick."""
 
-    decided: Decided = field(default_factory=Decided)
+    decided: ProcessingResult = field(default_factory=ProcessingResult)
     notifications: int = 0
     held: int = 0
     failed: list[str] = field(default_factory=list)
     busy: bool = False
 
-    def add(self, decided: Decided, sent: Sent) -> None:
+    def add(self, decided: ProcessingResult, sent: SendingResult) -> None:
         """Add another round of the same tick."""
         self.decided += decided
         self.notifications += sent.notifications
@@ -155,10 +155,10 @@ class _Memory:
         return problem
 
 
-def process_alerts(engine: Engine, rules: AlertRules, now: Clock) -> tuple[Decided, Sent]:
+def process_alerts(engine: Engine, rules: AlertRules, now: Clock) -> tuple[ProcessingResult, SendingResult]:
     """Process alert events, decide again on alerts that are due, and send due notifications."""
     deadline = monotonic() + DECIDE_TIME_LIMIT.total_seconds()
-    decided = Decided()
+    decided = ProcessingResult()
     while monotonic() < deadline:
         part = decide_next(engine, rules, now())
         decided += part

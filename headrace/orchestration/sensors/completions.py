@@ -10,7 +10,7 @@ import dagster as dg
 from headrace.alerts.heartbeat import record_heartbeat
 from headrace.database.connection import connect
 from headrace.orchestration.completions.folder import Folder
-from headrace.orchestration.completions.intake import Taken, take_in
+from headrace.orchestration.completions.intake import IntakeResult, take_in
 from headrace.orchestration.completions.materializations import report_completions
 from headrace.orchestration.completions.opening import folder_at
 from headrace.orchestration.nouns import noun
@@ -50,7 +50,7 @@ def completions_sensor() -> dg.SensorDefinition:
         shown = repository.asset_graph.get_all_asset_keys() if repository else None
         # A tick that is still running at the daemon's next evaluation would skip it.
         last_look = monotonic() + DAEMON_INTERVAL_SECONDS - 2 * settings().completions_interval
-        taken, count = Taken(), 0
+        taken, count = IntakeResult(), 0
         while True:
             taken += take_in(engine, folders[location], FILE_TIME_LIMIT)
             count += report_completions(engine, context.instance, REPORT_TIME_LIMIT, shown)
@@ -65,7 +65,7 @@ def completions_sensor() -> dg.SensorDefinition:
     return completions
 
 
-def _log(context: dg.SensorEvaluationContext, taken: Taken) -> None:
+def _log(context: dg.SensorEvaluationContext, taken: IntakeResult) -> None:
     for problem in taken.problems[:_MAX_LOGGED]:
         context.log.warning(f"in quarantine: {problem}")
     if len(taken.problems) > _MAX_LOGGED:
@@ -86,7 +86,7 @@ def _log(context: dg.SensorEvaluationContext, taken: Taken) -> None:
         context.log.info(f"{dataset} was reported but is not declared: it is a draft")
 
 
-def _summary(taken: Taken, reported: int) -> str:
+def _summary(taken: IntakeResult, reported: int) -> str:
     if taken.busy:
         files = "Another process is reading the folder."
     elif taken.files or taken.problems or taken.waiting:

@@ -65,7 +65,7 @@ def slas_sensor(plans: Sequence[Plan] = (), *, complete: bool = False) -> dg.Sen
 
 
 @dataclass(frozen=True, slots=True)
-class _Registered:
+class _RegistrationResult:
     """Result of a registration. retired: datasets that are no longer declared; warnings: outdated manifests."""
 
     problem: str = ""
@@ -88,27 +88,27 @@ class _Registration:
         self._complete = complete
         self._done = not plans  # also when the declarations cannot be found: that retires nothing
 
-    def register(self, engine: Engine) -> _Registered:
+    def register(self, engine: Engine) -> _RegistrationResult:
         """Register the declarations, unless that is done. A problem is tried again.
 
         The SLAs registered before are evaluated all the same.
         """
         if self._done:
-            return _Registered()
+            return _RegistrationResult()
         datasets, processes = records(self._plans)
         try:
             renames.follow_declarations(engine, datasets)
             warnings = register(engine, datasets, processes, no_session)
         except (DeclaredElsewhere, ProjectNameTaken, UnknownDataset) as error:
-            return _Registered(
+            return _RegistrationResult(
                 f"New and changed SLAs are not evaluated, as the declarations cannot be registered: {error}"
             )
         self._done = True
         if not self._complete:
-            return _Registered(warnings=warnings)
+            return _RegistrationResult(warnings=warnings)
         keys = [plan.record.key for plan in self._plans if isinstance(plan, ProcessPlan)]
         retired = retire_undeclared(engine, [record.key for record in datasets], keys)
-        return _Registered(retired=retired, warnings=warnings)
+        return _RegistrationResult(retired=retired, warnings=warnings)
 
 
 def summary(tick: Tick, wrong: Sequence[OutOfOrder]) -> str:

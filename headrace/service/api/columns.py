@@ -20,7 +20,7 @@ from headrace.catalog.sensitivity import SensitiveColumn, clear, sensitivity, wi
 from headrace.database.connection import transaction
 from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database, Dataset, Partition, Reader
-from headrace.service.http.problems import Refused
+from headrace.service.http.problems import RequestRefused
 from headrace.service.security import requires
 from headrace.slas.column_impact import MAX_DEPTH, ColumnImpact, column_impact
 
@@ -173,5 +173,7 @@ def _sensitive(engine: Database, caller: Caller, dataset: Dataset) -> Response:
 
 def _known(found: VersionColumns) -> LineageOfOutput:
     if found.lineage is None:
-        raise Refused(HTTPStatus.CONFLICT, f"no column lineage is known for version {found.version.tag}")
+        raise RequestRefused(
+            HTTPStatus.CONFLICT, f"no column lineage is known for version {found.version.tag}"
+        )
     return found.lineage

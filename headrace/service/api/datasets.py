@@ -46,7 +46,7 @@ from headrace.retention.run_reports import why as explain_run
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database, Dataset, Partition, Reader
-from headrace.service.http.problems import Refused
+from headrace.service.http.problems import RequestRefused
 
 router = APIRouter(prefix="/api/v1/dataset", tags=["datasets"])
 _MAX_VERSIONS = 5  # versions shown with a dataset
@@ -64,7 +64,7 @@ class DatasetAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measurement:
     """Metrics of a dataset from one run; statistics: metrics per column, as reported."""
 
     run_id: UUID
@@ -81,7 +81,7 @@ class ReportedQuality:
     """Data quality reported by external runs, newest first."""
 
     assertions: list[Assertion]
-    metrics: list[Measured]
+    metrics: list[Measurement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ def show_reported_quality(engine: Database, caller: Reader, dataset: Dataset, li
     answer = ReportedQuality(
         assertions=list(found.assertions),
         metrics=[
-            Measured(
+            Measurement(
                 run_id=each.run_id,
                 row_count=each.row_count,
                 byte_size=each.byte_size,
@@ -245,7 +245,7 @@ def show_last_success(engine: Database, caller: Reader, dataset: Dataset) -> Res
     run_id = last_success(engine, dataset.id)
     run = _run(engine, run_id)
     if run is None:
-        raise Refused(HTTPStatus.NOT_FOUND, f"no run of {dataset.key} has succeeded yet")
+        raise RequestRefused(HTTPStatus.NOT_FOUND, f"no run of {dataset.key} has succeeded yet")
     return shown(engine, caller, run, dataset.key)
 
 

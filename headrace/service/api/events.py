@@ -22,7 +22,7 @@ from headrace.service.http.coalescing import Coalescing
 from headrace.service.http.decoding import Unreadable, decoded, decoded_batch
 from headrace.service.http.metrics import Metrics
 from headrace.service.http.openlineage_adapters import AdapterEvent, openlineage_events
-from headrace.service.http.problems import Refused
+from headrace.service.http.problems import RequestRefused
 from headrace.service.security import requires
 
 T = TypeVar("T")
@@ -108,9 +108,11 @@ async def report_batch(request: Request, caller: Reporter, historical: Historica
     reason."""
     events = await _read(request, decoded_batch)
     if not isinstance(events, list):
-        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "a batch is a JSON array of events", field="body")
+        raise RequestRefused(
+            HTTPStatus.UNPROCESSABLE_ENTITY, "a batch is a JSON array of events", field="body"
+        )
     if len(events) > MAX_BATCH_EVENTS:
-        raise Refused(
+        raise RequestRefused(
             HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
             f"a batch has {MAX_BATCH_EVENTS:,} events at most",
             field="body",
@@ -169,7 +171,7 @@ async def _stored(
     if not reports_everything(caller):
         forbidden = await run_in_threadpool(_forbidden, coalescing, caller, events)
         if as_one and (reason := next(filter(None, forbidden), None)):
-            raise Refused(HTTPStatus.FORBIDDEN, reason)
+            raise RequestRefused(HTTPStatus.FORBIDDEN, reason)
         wrong = [one or other for one, other in zip(wrong, forbidden, strict=True)]
     allowed = [index for index, reason in enumerate(wrong) if reason is None]
     # Authorized before they wait for their transaction, while PostgreSQL handles others.
@@ -195,7 +197,9 @@ def _result(outcome: Outcome) -> EventResult:
     """Return the outcome. Raises Refused for an event that was rejected."""
     if outcome.result is Result.REFUSED:
         status = HTTPStatus.SERVICE_UNAVAILABLE if outcome.retriable else HTTPStatus.UNPROCESSABLE_ENTITY
-        raise Refused(status, _reason(outcome), field=f"body.{outcome.field}" if outcome.field else "body")
+        raise RequestRefused(
+            status, _reason(outcome), field=f"body.{outcome.field}" if outcome.field else "body"
+        )
     return EventResult(result=outcome.result, run_id=outcome.run_id, warnings=list(outcome.warnings))
 
 

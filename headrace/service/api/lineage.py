@@ -21,7 +21,7 @@ from headrace.catalog.queries.rows import Direction, Lineage, VersionLineage
 from headrace.service.api.paging import Cursor, Limit, cursor_of, place_of
 from headrace.service.api.responses import shown
 from headrace.service.api.subjects import AsOf, Database, Dataset, Partition, Process, Reader
-from headrace.service.http.problems import Refused
+from headrace.service.http.problems import RequestRefused
 
 router = APIRouter(prefix="/api/v1", tags=["lineage"])
 _MAX_COLUMN_EDGES = 10_000
@@ -188,12 +188,12 @@ def _refuse_misplaced(level: Level, **given: object) -> None:
     }[level]
     for name, value in given.items():
         if value is not None and name not in means:
-            raise Refused(
+            raise RequestRefused(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
                 f"{name} does not apply to level {level}",
                 field=f"query.{name}",
             )
     if given["version"] is not None and given["as_of"] is not None:
-        raise Refused(
+        raise RequestRefused(
             HTTPStatus.UNPROCESSABLE_ENTITY, "version and as_of cannot be combined", field="query.as_of"
         )

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from headrace.access.sensitivity import Public
-from headrace.service.http.problems import Refused
+from headrace.service.http.problems import RequestRefused
 
 MAX_PAGE_SIZE = 500  # rows per page
 
@@ -46,7 +46,7 @@ def place_of(cursor: str, kind: type[K]) -> K:
         padded = cursor + "=" * (-len(cursor) % 4)
         return TypeAdapter(kind).validate_json(base64.b64decode(padded, altchars=b"-_", validate=True))
     except (binascii.Error, ValueError, ValidationError) as error:
-        raise Refused(
+        raise RequestRefused(
             HTTPStatus.BAD_REQUEST,
             "invalid cursor: use the `next` value of a page unchanged",
             field="query.cursor",

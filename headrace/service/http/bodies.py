@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headrace.service.http.problems import Refused, answer
+from headrace.service.http.problems import RequestRefused, answer
 
 MAX_BODY_BYTES = 16 * 1024 * 1024  # bytes of an uncompressed body
 _MAX_DRAINED_BYTES = (
@@ -38,7 +38,7 @@ class Bodies:
         try:
             _refuse_nul(scope)
             body = None if scope["method"] in ("GET", "HEAD", "OPTIONS") else await _body(scope, receive)
-        except Refused as error:
+        except RequestRefused as error:
             refusal = answer(scope, error.status, str(error), errors=error.errors, headers=error.headers)
             await refusal(scope, receive, send)
             return
@@ -58,7 +58,7 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
         raise _too_large()
     encoding = headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip"):
-        raise Refused(
+        raise RequestRefused(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             f"Content-Encoding {encoding} is not supported; send gzip, or the body uncompressed",
             field="header.content-encoding",
@@ -68,13 +68,13 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
         async with asyncio.timeout(_TIMEOUT_SECONDS):
             packed = await _received(receive)
     except TimeoutError as error:
-        raise Refused(
+        raise RequestRefused(
             HTTPStatus.REQUEST_TIMEOUT, f"the body was not here within {_TIMEOUT_SECONDS} s"
         ) from error
     try:
         body = packed if encoding == "identity" else unpacked(packed)
     except zlib.error as error:
-        raise Refused(
+        raise RequestRefused(
             HTTPStatus.BAD_REQUEST, f"request body is not valid gzip data: {error}", field="body"
         ) from error
     if body and scope["path"].startswith("/api/") and scope["path"] not in _ANY_TYPE:
@@ -88,7 +88,7 @@ async def _received(receive: Receive) -> bytes:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Refused(HTTPStatus.BAD_REQUEST, "the body ended before it was complete")
+            raise RequestRefused(HTTPStatus.BAD_REQUEST, "the body ended before it was complete")
         part = message.get("body", b"")
         size += len(part)
         if size <= MAX_BODY_BYTES:
@@ -119,8 +119,8 @@ def unpacked(packed: bytes) -> bytes:
     return bytes(body)
 
 
-def _too_large() -> Refused:
-    return Refused(
+def _too_large() -> RequestRefused:
+    return RequestRefused(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         f"the body has more than {MAX_BODY_BYTES:,} bytes: send fewer events at a time",
         field="body",
@@ -130,7 +130,7 @@ def _too_large() -> Refused:
 def _refuse_nul(scope: Scope) -> None:
     """Refuse NUL characters: PostgreSQL's text has none, so no stored value can match."""
     if "\x00" in scope["path"]:
-        raise Refused(HTTPStatus.BAD_REQUEST, "the URL contains a NUL character", field="path")
+        raise RequestRefused(HTTPStatus.BAD_REQUEST, "the URL contains a NUL character", field="path")
     if b"%00" in scope["query_string"] or b"\x00" in scope["query_string"]:
         named = [
             name
@@ -138,13 +138,13 @@ def _refuse_nul(scope: Scope) -> None:
             if "\x00" in name or "\x00" in value
         ]
         field = f"query.{named[0]}".replace("\x00", "") if named else "query"
-        raise Refused(HTTPStatus.BAD_REQUEST, "the value contains a NUL character", field=field)
+        raise RequestRefused(HTTPStatus.BAD_REQUEST, "the value contains a NUL character", field=field)
 
 
 def _refuse_kind(content_type: str) -> None:
     kind = content_type.partition(";")[0].strip().lower()
     if kind != _JSON and not kind.endswith("+json"):
-        raise Refused(
+        raise RequestRefused(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             f"{kind or 'this'} is not supported: send {_JSON}",
             field="header.content-type",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from headrace.service.http.problems import Refused
+from headrace.service.http.problems import RequestRefused
 
 # The tokens that separate members: a complete string, a bracket, a comma.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]')
@@ -33,7 +33,7 @@ def decoded(body: bytes) -> Any:  # noqa: ANN401 - JSON
         detail = f"request body is not valid UTF-8: {error.reason}"
     except (ValueError, RecursionError) as error:
         detail = f"the body cannot be read: {_why(error)}"
-    raise Refused(HTTPStatus.BAD_REQUEST, detail, field="body")
+    raise RequestRefused(HTTPStatus.BAD_REQUEST, detail, field="body")
 
 
 def decoded_batch(body: bytes) -> Any:  # noqa: ANN401 - JSON
@@ -74,8 +74,8 @@ def _members(text: str) -> Iterator[str]:
         raise _broken()
 
 
-def _broken() -> Refused:
-    return Refused(
+def _broken() -> RequestRefused:
+    return RequestRefused(
         HTTPStatus.BAD_REQUEST, "request body is not valid JSON, beyond mere depth or length", field="body"
     )
 

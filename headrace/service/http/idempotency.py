@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse
 from headrace.access.redaction import scrubbed
 from headrace.database.connection import transaction
 from headrace.database.jsonb import encoded, jsonb
-from headrace.service.http.problems import Refused
+from headrace.service.http.problems import RequestRefused
 
 REPLAYED = "Idempotency-Replayed"
 IdempotencyKey = Annotated[
@@ -47,7 +47,7 @@ def once(
             known = cursor.execute("SELECT * FROM catalog.stored_answer(%s)", [key]).fetchone()
             if known is not None:
                 if known["request_hash"] != digest:
-                    raise Refused(
+                    raise RequestRefused(
                         HTTPStatus.UNPROCESSABLE_ENTITY,
                         "this key was used for another request: use a new one for each request",
                         field="header.idempotency-key",

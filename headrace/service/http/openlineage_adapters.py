@@ -12,7 +12,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from headrace.catalog.published_events import PRODUCER
-from headrace.service.http.problems import Refused
+from headrace.service.http.problems import RequestRefused
 
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 _FACETS = "https://openlineage.io/spec/facets"
@@ -88,7 +88,7 @@ def openlineage_events(event: AdapterEvent) -> list[dict[str, Any]]:
     at = event.eventTime or (event.run.endTime if ends else event.run.startTime)
     if at is None:
         missing = "endTime" if ends else "startTime"
-        raise Refused(
+        raise RequestRefused(
             HTTPStatus.UNPROCESSABLE_ENTITY,
             f"the time is missing: set {missing} of the run, or eventTime",
             field=f"body.run.{missing}",

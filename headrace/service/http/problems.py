@@ -71,7 +71,7 @@ class Problem(BaseModel):
     errors: list[FieldProblem] = Field(default=[], description="The invalid fields, if any.")
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """Error with the status of its response; `field` is the invalid field, if any."""
 
     def __init__(
@@ -105,7 +105,7 @@ def answer(
 
 def install(app: FastAPI) -> None:
     """Register the error handlers with the application."""
-    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(RequestRefused, _refused)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(CatalogError, _catalog)
@@ -115,7 +115,7 @@ def install(app: FastAPI) -> None:
 
 
 def _refused(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, Refused)  # noqa: S101 - registered for it
+    assert isinstance(error, RequestRefused)  # noqa: S101 - registered for it
     return answer(request.scope, error.status, str(error), errors=error.errors, headers=error.headers)
 
 

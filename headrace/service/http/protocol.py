@@ -20,7 +20,7 @@ _REFUSAL = (
 ).encode("ascii")
 
 
-class Bounded(HttpToolsProtocol):
+class BoundedProtocol(HttpToolsProtocol):
     """uvicorn protocol that answers 431 if the headers exceed MAX_HEAD_BYTES, and closes a connection without any.
 
     Otherwise endless headers would be buffered and parsed again with each chunk, and unfinished ones would keep their

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from headrace.access.redaction import Redacted, redact_logs
+from headrace.access.redaction import RedactingFormatter, redact_logs
 from headrace.access.tokens import issue_task_token
 from headrace.catalog.runs import attempt
 from headrace.database.connection import transaction
@@ -71,10 +71,10 @@ def test_the_service_writes_through_it(monkeypatch: pytest.MonkeyPatch) -> None:
     serving._log_to_standard_error()
     for logger, earlier in zip(loggers, before, strict=True):
         assert logger.handlers
-        assert all(isinstance(handler.formatter, Redacted) for handler in logger.handlers)
+        assert all(isinstance(handler.formatter, RedactingFormatter) for handler in logger.handlers)
         assert logger.handlers is not earlier
     assert logging.lastResort is not None
-    assert isinstance(logging.lastResort.formatter, Redacted)
+    assert isinstance(logging.lastResort.formatter, RedactingFormatter)
 
 
 def test_no_password_is_kept_of_what_a_run_failed_of(catalog: Engine) -> None:

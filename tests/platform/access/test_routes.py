@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from headrace.access import grants, tokens
 from headrace.access.callers import ROLES, Caller, Permission, Role
 from headrace.catalog import queries
-from headrace.catalog.registrations import Requested, request
+from headrace.catalog.registrations import RegistrationRequest, request
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.principal import NARROW_ROLE, ROLE
@@ -411,7 +411,7 @@ def _ids(engine: Engine) -> dict[str, str]:
 
 
 def _request(cursor: Any) -> UUID:
-    return request(cursor, Requested("crm/asked", "csv"), by="test").registration_id
+    return request(cursor, RegistrationRequest("crm/asked", "csv"), by="test").registration_id
 
 
 def _everything(engine: Engine) -> str:

@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from benchmarks.receivers import Receiver, http_receiver, mail_receiver
 from headrace.alerts.outbox import decide_next
 from headrace.alerts.rules import AlertRules
-from headrace.alerts.sending import Sent, send_due
+from headrace.alerts.sending import SendingResult, send_due
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation, organisation_id
 from headrace.slas.events import AlertEvent, record
@@ -66,10 +66,10 @@ def happen(engine: Engine) -> Callable[..., None]:
 
 
 @pytest.fixture
-def tick(engine: Engine) -> Callable[[AlertRules, float], Sent]:
+def tick(engine: Engine) -> Callable[[AlertRules, float], SendingResult]:
     """Process all events and send due notifications, so many minutes after START."""
 
-    def tick(rules: AlertRules, minutes: float) -> Sent:
+    def tick(rules: AlertRules, minutes: float) -> SendingResult:
         while decide_next(engine, rules, at(minutes)).alert_events:
             pass
         return send_due(engine, rules, lambda: at(minutes), LONG)

@@ -11,13 +11,13 @@ from sqlalchemy import Engine
 from benchmarks.receivers import Receiver
 from headrace.alerts.queries import alerts
 from headrace.alerts.rules import AlertRules, Limit
-from headrace.alerts.sending import Sent
+from headrace.alerts.sending import SendingResult
 from headrace.database.connection import transaction
 from headrace.retention.archiving import archive
 from headrace.slas.events import Kind
 from tests.platform.alerts.making import START, alert_event, rules
 
-Tick = Callable[[AlertRules, float], Sent]
+Tick = Callable[[AlertRules, float], SendingResult]
 Opened = Callable[[], UUID]
 Happen = Callable[..., None]
 

@@ -17,14 +17,14 @@ from headrace.alerts import sending
 from headrace.alerts.outbox import acknowledge, decide_next
 from headrace.alerts.records import AlertState, NotDelivered, RenderedNotification
 from headrace.alerts.rules import AlertRules, Destination, Limit
-from headrace.alerts.sending import Sent, send_due
+from headrace.alerts.sending import SendingResult, send_due
 from headrace.database.connection import transaction
 from headrace.database.locks import alone
 from headrace.errors import UnknownAlert
 from headrace.slas.events import Kind
 from tests.platform.alerts.making import OFTEN, alert_event, at, incident, rules
 
-Tick = Callable[[AlertRules, float], Sent]
+Tick = Callable[[AlertRules, float], SendingResult]
 Opened = Callable[[], UUID]
 Happen = Callable[..., None]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headrace.alerts.decisions import decide
 from headrace.alerts.records import Alert, Breach, Notification, Purpose
 from headrace.alerts.rules import Links
-from headrace.alerts.wording import Affected, AffectedSubject, digest, render
+from headrace.alerts.wording import AffectedSubject, AffectedSubjects, digest, render
 from headrace.severity import Severity
 from headrace.slas.events import Kind
 from headrace.slas.status import SlaStatus
@@ -44,7 +44,7 @@ def test_an_alert_says_what_since_when_why_who_is_hit_what_to_do_and_where_to_lo
         dagster_run_id="3f9c21d0",
         run_id="8a4c1f0e",
     )
-    affected = Affected(
+    affected = AffectedSubjects(
         (
             AffectedSubject("mart/report", ("team:bi",), at(180), "Europe/Berlin", SlaStatus.ON_TRACK),
             AffectedSubject("mart/x", (), at(-60), None, SlaStatus.LATE),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headrace.autosys.calendars import Extended, Standard, merged, read_calendars, separated
+from headrace.autosys.calendars import ExtendedCalendar, Standard, merged, read_calendars, separated
 from headrace.autosys.estate import read_estate
 from headrace.autosys.extended_calendars import UncertainError, dates_of
 from headrace.autosys.rescan import read_changed
@@ -49,7 +49,7 @@ def test_the_three_records_are_read() -> None:
         (date(2007, 10, 1), date(2007, 12, 31)),
     )
     extended = export.calendars["LastWeekCycleCal"]
-    assert isinstance(extended, Extended)
+    assert isinstance(extended, ExtendedCalendar)
     assert (extended.get("condition"), extended.get("holcal"), extended.get("cyccal")) == (
         "CWEEK#L",
         "",
@@ -70,7 +70,7 @@ def test_the_variant_spelling_and_times_with_seconds() -> None:
     export = read_calendars(
         "ext_calendar: E\ncondition: DAILY\ncalendar: C\n01/02/2026 07:30:00\n01/02/2026 19:00\n", "c"
     )
-    assert isinstance(export.calendars["E"], Extended)
+    assert isinstance(export.calendars["E"], ExtendedCalendar)
     assert export.calendars["C"].days == {date(2026, 1, 2): (time(7, 30), time(19))}
 
 
@@ -130,7 +130,7 @@ HOLIDAYS = Standard("HOL", {date(2026, 12, 25): (), date(2026, 12, 28): ()})
 
 
 def days(first: Any = date(2026, 12, 1), last: Any = date(2026, 12, 31), **fields: Any) -> Any:
-    calendar = Extended("E", {name: (value,) for name, value in fields.items()})
+    calendar = ExtendedCalendar("E", {name: (value,) for name, value in fields.items()})
     return [day.day for day in sorted(dates_of(calendar, first, last, {"HOL": HOLIDAYS}, {}))]
 
 
@@ -262,7 +262,7 @@ def test_a_site_states_whether_holidays_are_workdays(
 ) -> None:
     monkeypatch.setenv("HEADRACE_AUTOSYS_HOLIDAYS_ARE_WORKDAYS", str(counts))
     settings.cache_clear()
-    first = Extended("FIRST", {"condition": ("WORKD#01",), "holcal": ("HOL",), "holiday": ("S",)})
+    first = ExtendedCalendar("FIRST", {"condition": ("WORKD#01",), "holcal": ("HOL",), "holiday": ("S",)})
     holidays = Standard("HOL", {date(2026, 1, 1): (time(),)})
     found = dates_of(first, date(2026, 1, 1), date(2026, 1, 31), {"HOL": holidays}, {})
     assert found == {day}

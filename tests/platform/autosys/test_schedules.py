@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.autosys.calendars import Extended, Standard
+from headrace.autosys.calendars import ExtendedCalendar, Standard
 from headrace.autosys.jil import Attribute
 from headrace.autosys.jobs import make_job
 from headrace.autosys.schedules import Must, Schedule
@@ -146,7 +146,7 @@ def test_run_calendar_and_exclude_calendar() -> None:
         "RUN": Standard("RUN", {date(2026, 12, day): () for day in (24, 25, 28)}),
         "OFF": Standard("OFF", {date(2026, 12, 25): ()}),
         "TIMED": Standard("TIMED", {date(2026, 12, 24): (time(7, 30), time(19))}),
-        "MONDAYS": Extended("MONDAYS", {"condition": ("MON",)}),
+        "MONDAYS": ExtendedCalendar("MONDAYS", {"condition": ("MON",)}),
     }
     clock = Clock(UTC, calendars)  # type: ignore[arg-type]
     both = scheduled(run_calendar="RUN", exclude_calendar="OFF", start_times="10:00")

@@ -23,7 +23,7 @@ from headrace.local import processes, session
 from headrace.local import services as parts
 from headrace.local import supervisor as services
 from headrace.local.session import AlreadyRunning, ServiceError, Session
-from headrace.local.supervisor import Stopped
+from headrace.local.supervisor import StoppedServices
 from headrace.settings import settings
 from tests.paths import REPOSITORY, WAIT_SECONDS
 
@@ -209,7 +209,7 @@ def test_serves_until_ctrl_c_and_leaves_nothing(home: Path, start: Callable[...,
     assert servers_of(home) == []
 
     assert status_of(run_id) == "FAILURE"  # which starts PostgreSQL
-    assert services.clean() == (Stopped(("PostgreSQL",)), home)
+    assert services.clean() == (StoppedServices(("PostgreSQL",)), home)
     assert not home.exists()
     assert servers_of(home) == []
 
@@ -249,7 +249,7 @@ def test_down_stops_what_a_killed_up_left(home: Path, start: Callable[..., Up]) 
     assert marked(home) == []
     assert servers_of(home) == []
     assert not list(parts._sockets_prefix(home).parent.glob(parts._sockets_prefix(home).name + "*"))
-    assert services.down() == Stopped(())
+    assert services.down() == StoppedServices(())
 
 
 @pytest.mark.slow
@@ -340,7 +340,7 @@ def test_down_leaves_postgresql_to_a_command_that_uses_it() -> None:
     assert session.endswith(f" {socket.gethostname()}:{other.pid}")
     assert services.clean() == (stopped, None)
     other.communicate("")
-    assert services.down() == Stopped(("PostgreSQL",))
+    assert services.down() == StoppedServices(("PostgreSQL",))
 
 
 @pytest.mark.usefixtures("engine")
@@ -403,7 +403,7 @@ def test_a_stale_session_note_is_ignored(home: Path) -> None:
     )  # a process that lives, and is not an `up`
     assert session.is_free(home)
     session.write_note(home, Session(os.getpid(), "http://127.0.0.1:1"))
-    assert services.down() == Stopped(())
+    assert services.down() == StoppedServices(())
 
 
 def test_only_one_holds_a_state_folder(home: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from headrace.declarations.loading.project import Loaded, check, load
+from headrace.declarations.loading.project import LoadedProject, check, load
 from headrace.execution.plan import ProcessPlan
 from headrace.execution.problems import DeclarationError
 
@@ -26,7 +26,7 @@ class Project:
         file.write_text(textwrap.dedent(text).lstrip("\n"))
         return file
 
-    def load(self) -> Loaded:
+    def load(self) -> LoadedProject:
         return load(self.root)
 
     def repository(self) -> dg.RepositoryDefinition:

@@ -17,8 +17,8 @@ from sqlalchemy import Engine
 from headrace.catalog.records import Technology
 from headrace.database import connection as database
 from headrace.declarations.estate.assets import EstateAssets, asset_key, estate_assets
-from headrace.declarations.loading.known import NOTHING_KNOWN, Known, known
-from headrace.declarations.loading.project import Loaded, load
+from headrace.declarations.loading.known import NOTHING_KNOWN, CatalogContents, known
+from headrace.declarations.loading.project import LoadedProject, load
 from headrace.estates.estates import scan
 from headrace.estates.rows import ConfirmedDataset, EstateProcess, EstateRows, ProcessName
 from headrace.settings import settings
@@ -67,7 +67,7 @@ def by_name(found: EstateAssets) -> Mapping[str, dg.AssetSpec]:
     return {spec.key.path[-1]: spec for spec in found.specs}
 
 
-def parents(loaded: Loaded, key: str) -> list[str]:
+def parents(loaded: LoadedProject, key: str) -> list[str]:
     [spec] = [
         spec
         for spec in loaded.definitions.assets or ()
@@ -232,7 +232,7 @@ def test_a_declaration_finds_its_job_in_the_catalog(engine: Engine, tmp_path: Pa
 def test_an_asset_of_the_same_key_is_not_made_twice(tmp_path: Path) -> None:
     text = "type: headrace.ExternalDataset\nattributes: {key: autosys/LOAD, format: csv}\n"
     rows = EstateRows((job("LOAD"),))
-    loaded = load(write_project(tmp_path, "autosys", text), Known(rows))
+    loaded = load(write_project(tmp_path, "autosys", text), CatalogContents(rows))
     assert len(list(loaded.definitions.assets or ())) == 1
 
 

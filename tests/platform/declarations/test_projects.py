@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from headrace.catalog.registry import register, transfer
 from headrace.declarations.loading.known import known
-from headrace.declarations.loading.project import Loaded, load, records
+from headrace.declarations.loading.project import LoadedProject, load, records
 from headrace.errors import DeclaredElsewhere, ProjectNameTaken
 from headrace.settings import settings
 from tests.platform.projects import write_project
@@ -32,21 +32,21 @@ attributes:
 """
 
 
-def loaded_as(name: str, root: Path, monkeypatch: pytest.MonkeyPatch) -> Loaded:
+def loaded_as(name: str, root: Path, monkeypatch: pytest.MonkeyPatch) -> LoadedProject:
     monkeypatch.setenv("HEADRACE_NAME", name)
     settings.cache_clear()
     return load(root, known())
 
 
 @pytest.fixture
-def shop(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loaded:
+def shop(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LoadedProject:
     loaded = loaded_as("shop", write_project(tmp_path / "shop", "shop", DAILY), monkeypatch)
     register(engine, *records(loaded.plans))
     return loaded
 
 
 def test_a_dataset_of_another_project_is_an_input_with_its_partitions(
-    engine: Engine, shop: Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, shop: LoadedProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     finance = loaded_as("finance", write_project(tmp_path / "finance", "finance", READER), monkeypatch)
     assert finance.problems == ()
@@ -60,7 +60,7 @@ def test_a_dataset_of_another_project_is_an_input_with_its_partitions(
 
 
 def test_a_key_of_another_project_is_refused_by_the_loader_and_by_the_catalog(
-    engine: Engine, shop: Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, shop: LoadedProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = loaded_as("other", write_project(tmp_path / "other", "shop", DAILY), monkeypatch)
     [problem] = other.problems
@@ -71,7 +71,7 @@ def test_a_key_of_another_project_is_refused_by_the_loader_and_by_the_catalog(
 
 
 def test_a_dataset_that_moves_is_transferred(
-    engine: Engine, shop: Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, shop: LoadedProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = write_project(tmp_path / "other", "shop", DAILY)
     loaded_as("other", root, monkeypatch)

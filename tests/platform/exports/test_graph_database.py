@@ -15,14 +15,14 @@ from headrace.database.ids import organisation_id
 from headrace.database.locks import alone
 from headrace.events.openlineage.ingestion import ingest
 from headrace.exports import neo4j as graph_database
-from headrace.exports.neo4j import GraphUnavailable, Synchronised, connected, synchronise
+from headrace.exports.neo4j import GraphUnavailable, SynchronisationResult, connected, synchronise
 from tests.platform.conftest import DATASETS, PROCESSES
 from tests.platform.exports.conftest import Filled, columns, event
 
 Graph = tuple[set[tuple[Any, ...]], set[tuple[Any, ...]]]
 
 
-def sync(filled: Filled, driver: Any, **given: Any) -> Synchronised:
+def sync(filled: Filled, driver: Any, **given: Any) -> SynchronisationResult:
     return synchronise(filled.engine, driver, organisation_id(), **given)
 
 
@@ -56,12 +56,12 @@ FIRST = {"Dataset": 5, "Process": 3, "Column": 4, "CONSUMES": 3, "PRODUCES": 3, 
 
 
 def test_the_first_time_it_is_written_whole(filled: Filled, driver: Any) -> None:
-    assert sync(filled, driver) == Synchronised(True, 5 + 3 + 9 + 2, 0)
+    assert sync(filled, driver) == SynchronisationResult(True, 5 + 3 + 9 + 2, 0)
     assert counts(driver) == FIRST
     before = graph(driver)
     done = sync(filled, driver)
     assert (done.whole, done.removed) == (False, 0)
-    assert sync(filled, driver) == Synchronised(False, 0, 0)
+    assert sync(filled, driver) == SynchronisationResult(False, 0, 0)
     assert graph(driver) == before
 
 
@@ -128,7 +128,7 @@ def test_written_whole_over_an_old_graph_what_is_no_more_goes(filled: Filled, dr
         sql(filled, f"DELETE FROM catalog.{table}")  # noqa: S608
     sql(filled, "DELETE FROM catalog.dataset WHERE dataset_id = %s", filled.sales)
     done = sync(filled, driver, whole=True)
-    assert done == Synchronised(True, 4 + 3, 1 + 9 + 2 + 4)
+    assert done == SynchronisationResult(True, 4 + 3, 1 + 9 + 2 + 4)
     assert counts(driver) == {"Dataset": 4 + 1, "Process": 3 + 1, "CONSUMES": 1}
 
 
@@ -204,7 +204,7 @@ def test_graphs_of_two_organisations_are_apart(filled: Filled, driver: Any) -> N
     before = graph(driver)
     other = uuid4()
     sql(filled, "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, 'other')", other)
-    assert synchronise(filled.engine, driver, other) == Synchronised(True, 0, 0)
+    assert synchronise(filled.engine, driver, other) == SynchronisationResult(True, 0, 0)
     assert graph(driver) == before
 
 

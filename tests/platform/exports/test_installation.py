@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
-from headrace.exports import TargetRefused, Verified, drop, engine_of, install, verify
+from headrace.exports import TargetRefused, Verification, drop, engine_of, install, verify
 from headrace.exports.tables import MODEL
 
 NAMES = tuple(MODEL.tables)
@@ -35,7 +35,7 @@ def test_installed_once_it_is_whole_and_stays(target: Engine) -> None:
     assert verify(target, "lineage").problems[0] == "ol_namespace is missing"
     made = install(target, "lineage")
     assert (made.created, made.legacy) == (NAMES, ("lin_table",))
-    assert verify(target, "lineage") == Verified((), "spec 2-0-2, schema 1.0.0", ("lin_table",))
+    assert verify(target, "lineage") == Verification((), "spec 2-0-2, schema 1.0.0", ("lin_table",))
     stamps = run(target, "SELECT applied_at FROM lineage.ol_schema_version")
     assert install(target, "lineage").created == ()
     assert run(target, "SELECT applied_at FROM lineage.ol_schema_version") == stamps

@@ -10,13 +10,13 @@ from contextlib import contextmanager
 import uvicorn
 from fastapi import FastAPI
 
-from headrace.service.http.protocol import Bounded
+from headrace.service.http.protocol import BoundedProtocol
 
 
 @contextmanager
 def served(app: FastAPI) -> Iterator[str]:
     """The URL at which uvicorn serves the application, on a free port."""
-    config = uvicorn.Config(app, port=0, log_level="warning", access_log=False, http=Bounded)
+    config = uvicorn.Config(app, port=0, log_level="warning", access_log=False, http=BoundedProtocol)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
