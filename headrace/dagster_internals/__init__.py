@@ -1,7 +1,7 @@
 """The private names of Dagster that Headrace uses, in one place to check on upgrades.
 
-Dagster's version is pinned exactly because of them. Nothing else imports from `dagster._core`. Those of its storage
-are in `storage`, since they import SQLAlchemy and Alembic, which loading declarations does not need.
+Dagster's version is pinned exactly because of them; ruff refuses them elsewhere. Those of its storage are in `storage`,
+since they import SQLAlchemy and Alembic, which loading declarations does not need; those of components in `components`.
 """
 
 from dagster._core.definitions.asset_selection import DagsterInvalidAssetSelectionError

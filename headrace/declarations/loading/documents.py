@@ -9,16 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from dagster_shared.yaml_utils import YAML_TIMESTAMP_TAG, _CanRemoveImplicitResolver
-from dagster_shared.yaml_utils.source_position import LineCol, SourcePosition, SourcePositionTree
 
+from headrace.dagster_internals.components import (
+    YAML_TIMESTAMP_TAG,
+    LineCol,
+    SourcePosition,
+    SourcePositionTree,
+    YamlResolver,
+)
 from headrace.declarations.origin import FieldPath
 from headrace.execution.problems import DeclarationError
 
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class _Loader(_BASE, _CanRemoveImplicitResolver):  # type: ignore[misc]
+class _Loader(_BASE, YamlResolver):  # type: ignore[misc]
     """Dagster's YAML loader (dates stay text), with libyaml if available: ten times as fast."""
 
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:  # noqa: ANN401

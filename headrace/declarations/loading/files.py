@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from dagster_shared.seven import load_module_object
 from pydantic import ValidationError
 
+from headrace.dagster_internals.components import load_module_object
 from headrace.declarations.broken import Division, in_document, in_module, in_text
 from headrace.declarations.dataset import Dataset, DeclaredComponent, ExternalDataset, Process
 from headrace.declarations.definition import plan_of

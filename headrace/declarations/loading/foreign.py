@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import Any, cast
 
 import dagster as dg
-from dagster.components.core.component_tree import ComponentTree
-from dagster.components.core.context import ComponentDeclLoadContext, ComponentLoadContext
-from dagster.components.core.decl import YamlDecl
-from dagster.components.core.defs_module import ComponentPath
-from dagster.components.resolved.core_models import post_process_defs
-from dagster.components.resolved.errors import ResolutionException
-from dagster.components.resolved.scopes import EnvScope
-from dagster_shared.yaml_utils.source_position import ValueAndSourcePositionTree
 
+from headrace.dagster_internals.components import (
+    ComponentDeclLoadContext,
+    ComponentLoadContext,
+    ComponentPath,
+    ComponentTree,
+    EnvScope,
+    ResolutionException,
+    ValueAndSourcePositionTree,
+    YamlDecl,
+    post_process_defs,
+)
 from headrace.declarations.loading.documents import Document
 
 
