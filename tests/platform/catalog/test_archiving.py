@@ -502,7 +502,7 @@ def test_a_lost_file_is_named(estate: Engine) -> None:
     archive(estate)
     for file in Path(archive_folder()).rglob("runs/*/*.parquet"):
         file.unlink()
-    with pytest.raises(ArchiveUnavailable, match=r"runs/month=.*parquet is not there.*HEADRACE_ARCHIVE"):
+    with pytest.raises(ArchiveUnavailable, match=r"runs/month=.*parquet is missing.*HEADRACE_ARCHIVE"):
         runs(estate)
 
 

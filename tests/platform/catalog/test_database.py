@@ -53,7 +53,7 @@ def test_connecting_again_is_the_same_engine(engine: Engine) -> None:
             "Connection refused. Check that the server runs",
         ),
         ("postgresql://u:s3cret@no-such-host.invalid/x", "cannot be reached"),
-        ("mysql://u:s3cret@h/x", "of the kind 'mysql'"),
+        ("mysql://u:s3cret@h/x", "has the scheme 'mysql'"),
         ("nonsense s3cret", "is not a URL"),
         ("postgresql://u:s3cret@h:port/x", "is not a URL"),
     ],

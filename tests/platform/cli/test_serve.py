@@ -32,7 +32,7 @@ def test_serves_until_stopped(engine: Engine) -> None:
             assert SERVICE.is_up(port)  # printed once it is up
             refused = CliRunner().invoke(app, ["serve", "--port", str(port)])
             assert refused.exit_code == 1
-            assert f"port {port} of 127.0.0.1 cannot be listened on" in refused.output
+            assert f"port {port} of 127.0.0.1 is not available" in refused.output
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT_SECONDS)
             connection.request("GET", "/api/v1/dataset", headers={"Authorization": f"Bearer {token}"})
             answer = connection.getresponse()
