@@ -31,7 +31,8 @@ class InstallationResult:
 class Verification:
     """Comparison of a database with the model; no problems: it is complete.
 
-    problems: one line each. version: that of the version record, `spec 2-0-2, schema 1.0.0`. legacy: as in InstallationResult.
+    problems: one line each. version: that of the version record, `spec 2-0-2, schema 1.0.0`. legacy: as in
+    InstallationResult.
     """
 
     problems: tuple[str, ...]
