@@ -29,6 +29,8 @@ def join_openlineage_runs(cursor: Cursor[Any], organisation: UUID, spans: Sequen
     documents = overlapping(cursor, organisation, [asdict(span) for span in spans])
     if not documents:
         return
-    stored = runs.store(cursor, organisation, documents, frozenset(), {process for _, process in documents})
+    processes = {process for _, process in documents}
+    reported = {span.run_id for span in spans}
+    stored = runs.store(cursor, organisation, documents, frozenset(), processes, reported)
     new = versions.store(cursor, organisation, stored)
     completions.complete(cursor, organisation, (), {}, stored, sequences={}, new_versions=new)

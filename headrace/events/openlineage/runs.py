@@ -63,6 +63,7 @@ def store(
     reported: Mapping[Key, Document],
     jobs: frozenset[UUID],
     scheduled: Collection[UUID] = (),
+    taken: Collection[UUID] = (),
 ) -> StoredRuns:
     """Merge what is reported into what is known, and bring the rows to what it comes to.
 
@@ -70,15 +71,16 @@ def store(
     here.
 
     stated: the documents by run and process; of what jobs say of themselves by process twice (these are in `jobs`).
-    scheduled: the processes that may be a scheduler's.
+    scheduled: the processes that may be a scheduler's. taken: ids of runs that a scheduler has just reported.
     """
     known: dict[Key, dict[str, Any]] = {
         (row["reported_run_id"], row["process_id"]): row
         for row in cursor.execute(_DOCUMENTS, [organisation, list({run for run, _ in reported})])
     }
-    owners, native = _owners(
-        cursor, organisation, {run for run, _ in reported} - jobs, known.keys() | reported.keys()
-    )
+    # Whoever has the id that it reports keeps it, unless a scheduler's run takes it.
+    settled = {run for (run, _), row in known.items() if row["run_id"] == run and not row["native"]}
+    asked = {run for run, _ in reported} - jobs - (settled - {*taken})
+    owners, native = _owners(cursor, organisation, asked, known.keys() | reported.keys())
     native |= {run for (run, _), row in known.items() if row["native"]}
     before = {key: stored_document(row["document"]) for key, row in known.items()}
     after = before | {
@@ -94,7 +96,8 @@ def store(
     )
     if others := same.others.keys() - reported.keys():
         every = {**{key: same.others[key] for key in others}, **reported}
-        return store(cursor, organisation, every, jobs, {*scheduled, *(process for _, process in others)})
+        processes = {*scheduled, *(process for _, process in others)}
+        return store(cursor, organisation, every, jobs, processes, taken)
     ids = _ids(after, owners | {run_id: key for key, run_id in same.ids.items()})
     ids |= {key: run_id for key, run_id in same.ids.items() if key in after}
     moved = {key for key, row in known.items() if row["run_id"] != ids[key]}
