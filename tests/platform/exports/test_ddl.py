@@ -17,8 +17,8 @@ from tests.paths import WAIT_SECONDS
 
 URLS = {"postgresql": "postgresql://", "db2": "db2://", "teradata": "teradatasql://h"}
 
-# As the brief has them: columns in order, those that must be filled in capitals. Written out here once more, so that no
-# slip in the models goes unseen.
+# As specified: columns in order, those that must be filled in capitals. Repeated here, so that no slip in the models
+# goes unseen.
 TABLES = {
     "ol_namespace": "NAMESPACE_ID NAMESPACE_URI description spec_version created_at",
     "ol_dataset": "DATASET_ID NAMESPACE_ID NAME description source_type created_at updated_at is_active",
