@@ -281,10 +281,19 @@ def state_file(path: Path, make: Callable[[], str]) -> str:
     return path.read_text(encoding="ascii")
 
 
+def groups_of(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
+    """Return the settings that are groups of settings, by name."""
+    return {
+        name: field.annotation
+        for name, field in model.model_fields.items()
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+    }
+
+
 def _refuse_unknown_variables() -> None:
     """Raise WrongVariable for a HEADRACE_ variable that is not a setting, since a misspelt one would have no effect."""
     known = {f"HEADRACE_{name.upper()}" for name in Settings.model_fields}
-    groups = {name for name, form in _JSON_VARIABLES.items() if form.startswith("object")} & known
+    groups = {f"HEADRACE_{name.upper()}" for name in groups_of(Settings)}
     for name in sorted(os.environ):
         upper = name.upper()
         if not upper.startswith("HEADRACE_") or upper in _OTHER_VARIABLES:

@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from headrace.cli import app
 from headrace.project import project_root
-from headrace.settings import Settings
+from headrace.settings import Settings, groups_of
 
 DOCS = project_root() / "docs"
 INTRODUCTION = """\
@@ -41,19 +41,17 @@ with an error that names it. Keep passwords out of the file: set the variable, o
 def settings_reference() -> str:
     """Return docs/settings.md: one table per group of settings."""
     parts = [SETTINGS.strip(), _settings_table(Settings, "HEADRACE_")]
-    for name, field in Settings.model_fields.items():
-        group = field.annotation
-        if isinstance(group, type) and issubclass(group, BaseModel):
-            parts.append(f"## `[{name}]`\n\n{' '.join(str(group.__doc__).split())}")
-            parts.append(_settings_table(group, f"HEADRACE_{name.upper()}__"))
+    for name, group in groups_of(Settings).items():
+        parts.append(f"## `[{name}]`\n\n{' '.join(str(group.__doc__).split())}")
+        parts.append(_settings_table(group, f"HEADRACE_{name.upper()}__"))
     return "\n\n".join(parts) + "\n"
 
 
 def _settings_table(group: type[BaseModel], prefix: str) -> str:
     rows = ["| setting | variable | description | default |", "|---|---|---|---|"]
+    groups = groups_of(group)
     for name, field in group.model_fields.items():
-        annotation = field.annotation
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        if name in groups:
             continue
         description = (field.description or "").replace("|", "\\|")
         rows.append(f"| `{name}` | `{prefix}{name.upper()}` | {description} | {_default(field)} |")
