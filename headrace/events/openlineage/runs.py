@@ -70,14 +70,14 @@ def store(
     A run that a scheduler reports too has the scheduler's id, state and times; facets, inputs and outputs come from
     here.
 
-    stated: the documents by run and process; of what jobs say of themselves by process twice (these are in `jobs`).
+    reported: the documents by run and process; of what jobs say of themselves by process twice (these are in `jobs`).
     scheduled: the processes that may be a scheduler's. taken: ids of runs that a scheduler has just reported.
     """
     known: dict[Key, dict[str, Any]] = {
         (row["reported_run_id"], row["process_id"]): row
         for row in cursor.execute(_DOCUMENTS, [organisation, list({run for run, _ in reported})])
     }
-    # Whoever has the id that it reports keeps it, unless a scheduler's run takes it.
+    # A run with the id that it reports keeps it, unless a scheduler's run takes it.
     settled = {run for (run, _), row in known.items() if row["run_id"] == run and not row["native"]}
     asked = {run for run, _ in reported} - jobs - (settled - {*taken})
     owners, native = _owners(cursor, organisation, asked, known.keys() | reported.keys())
