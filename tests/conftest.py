@@ -21,13 +21,13 @@ from sqlalchemy.engine import make_url
 from headrace.database import connection as database
 from headrace.database import embedded
 from headrace.settings import settings
+from tests.jvm_archive import jvm_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _DATABASES = count()
-# For every JVM of this test run. Sessions of tests are short: compiling them well takes half of their CPU time.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options())  # for every JVM of this test run
 # A busy machine is no failure.
 hypothesis.settings.register_profile(
     "busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
