@@ -35,8 +35,9 @@ from pyspark.sql import functions as F
 
 from headrace.catalog.records import Check
 from headrace.spark.session import SparkResource
-from headrace.stores.files.models import checks_of
+from headrace.stores.checks.models import checks_of
 from headrace.stores.files.store import FilesStore
+from headrace.stores.tags import new_tag
 
 STATES = ["new", "paid", "packed", "sent", "returned"]
 CURRENCIES = ["EUR", "USD", "GBP", "CHF"]
@@ -264,7 +265,7 @@ def _measure(
 
     def headrace() -> None:
         [written] = store.write(
-            shape.transform(spark.read.parquet(raw)), dataset="out/headrace", tag=store.tag(), checks=checks
+            shape.transform(spark.read.parquet(raw)), dataset="out/headrace", tag=new_tag(), checks=checks
         )
         assert {result.status.value for result in written.check_results} == {"PASS"}, written.check_results
         assert written.row_count == rows - rows // 97

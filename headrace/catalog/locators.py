@@ -36,7 +36,7 @@ class SnapshotLocator:
             raise ValueError("a snapshot has a table and an id")
 
     def __str__(self) -> str:
-        return f"{self.table}@{self.snapshot}"
+        return f"{self.table}#{self.snapshot}"  # not @: domain/name@tag looks like a password of Oracle's
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Engine
 
 from headrace.catalog import versions
+from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.pins import dataset_ids
 from headrace.catalog.queries.rows import PublishedRow
 from headrace.catalog.queries.versions import published_rows
@@ -43,10 +44,27 @@ ORDER BY full_name
 _TAKE_TURN = """
 SELECT pg_advisory_xact_lock(hashtextextended('copy of what is published/' || %s::uuid, 0))
 """
+# A withdrawn pointer whose history was not kept is of files.
 _WITHDRAWN = """
-SELECT partition_key FROM catalog.published_pointer
-WHERE dataset_id = %s AND dataset_version_id IS NULL AND generation > 0
-ORDER BY partition_key
+WITH pointer AS MATERIALIZED (
+    SELECT dataset_id, partition_key, generation, dataset_version_id
+    FROM catalog.published_pointer
+    WHERE dataset_id = %(dataset)s AND generation > 0 AND (
+        dataset_version_id IS NULL
+        OR %(partitions)s::text[] IS NULL
+        OR partition_key = ANY (%(partitions)s)
+    )
+)
+SELECT pointer.partition_key, coalesce(previous.metadata_json ->> 'store', %(files)s) AS store
+FROM pointer
+LEFT JOIN catalog.pointer_move move USING (dataset_id, partition_key, generation)
+LEFT JOIN catalog.dataset_version previous ON previous.dataset_version_id = move.previous_version_id
+LEFT JOIN catalog.dataset_version version ON version.dataset_version_id = pointer.dataset_version_id
+WHERE pointer.dataset_version_id IS NULL
+   OR previous.dataset_version_id IS NOT NULL
+      AND coalesce(previous.metadata_json ->> 'store', %(files)s)
+          <> coalesce(version.metadata_json ->> 'store', %(files)s)
+ORDER BY pointer.partition_key
 """
 _METADATA = "SELECT metadata_json FROM catalog.dataset WHERE dataset_id = %s"
 
@@ -55,12 +73,13 @@ _METADATA = "SELECT metadata_json FROM catalog.dataset WHERE dataset_id = %s"
 class PublishedDataset:
     """A dataset with published versions, and the metadata of its declaration.
 
-    withdrawn: partitions of which no version is published any more.
+    withdrawn: by store, partitions of which it held the published version and no longer does: they have none, or one in
+    another store.
     """
 
     metadata: Mapping[str, Any]
     rows: Sequence[PublishedRow]
-    withdrawn: Sequence[str | None]
+    withdrawn: Mapping[str, Sequence[str | None]]
 
 
 def datasets(engine: Engine) -> list[str]:
@@ -83,8 +102,15 @@ def in_turn(
         cursor.execute(_TAKE_TURN, [dataset_id])
         row = cursor.execute(_METADATA, [dataset_id]).fetchone()
         assert row is not None  # noqa: S101 - datasets are never deleted
-        gone = [each["partition_key"] or None for each in cursor.execute(_WITHDRAWN, [dataset_id])]
-        yield PublishedDataset(row["metadata_json"], published_rows(cursor, [dataset], partitions), gone)
+        asked = {
+            "dataset": dataset_id,
+            "partitions": None if partitions is None else [key or "" for key in partitions],
+            "files": FILES_STORE,
+        }
+        withdrawn: dict[str, list[str | None]] = {}
+        for each in cursor.execute(_WITHDRAWN, asked):
+            withdrawn.setdefault(each["store"], []).append(each["partition_key"] or None)
+        yield PublishedDataset(row["metadata_json"], published_rows(cursor, [dataset], partitions), withdrawn)
 
 
 def newest(engine: Engine, dataset: str) -> Version | None:

@@ -13,8 +13,8 @@ from sqlglot.errors import SqlglotError
 from headrace.catalog.records import Check
 from headrace.plugins import UnknownPlugin
 from headrace.severity import Severity
-from headrace.stores.files.custom_checks import CHECKS
-from headrace.stores.files.predicates import plain_parameter
+from headrace.stores.checks.custom_checks import CHECKS
+from headrace.stores.checks.predicates import plain_parameter
 
 Scalar = bool | int | float | str
 

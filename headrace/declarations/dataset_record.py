@@ -15,7 +15,7 @@ from headrace.declarations.origin import Origin
 from headrace.declarations.partitions import partition_shape
 from headrace.spark.errors import InvalidCheck
 from headrace.spark.types import spark_type
-from headrace.stores.files.predicates import validate
+from headrace.stores.checks.predicates import validate
 
 
 def dataset_record(

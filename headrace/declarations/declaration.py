@@ -8,16 +8,25 @@ from __future__ import annotations
 from typing import Annotated, Literal, Self
 
 import dagster as dg
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from headrace.catalog.locators import FILES_STORE
 from headrace.dagster_internals import is_valid_owner, normalize_tags
 from headrace.declarations.checks import ColumnCheckItem
 from headrace.declarations.cron import Cron, Timezone
 from headrace.declarations.durations import Duration
+from headrace.files.formats import FORMATS
 from headrace.plugins import UnknownPlugin
-from headrace.stores.files.formats import FORMATS, PARQUET, file_format
 from headrace.stores.registry import STORES
+from headrace.stores.writes import VersionFormat
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
@@ -36,11 +45,6 @@ def _valid_tags(tags: dict[str, str]) -> dict[str, str]:
     return tags
 
 
-def _known_format(name: str) -> str:
-    file_format(name)
-    return name
-
-
 def _text(value: object) -> object:
     """Convert a Spark or reader option to text; YAML reads `true` and `8` as other types."""
     if isinstance(value, bool):
@@ -55,7 +59,6 @@ Owner = Annotated[str, AfterValidator(_valid_owner)]
 TagText = Annotated[str, Field(pattern=r"^[\w.-]{0,63}$")]
 Tags = Annotated[dict[str, str], AfterValidator(_valid_tags)]
 OptionText = Annotated[str, BeforeValidator(_text, json_schema_input_type=str | bool | int | float)]
-Format = Annotated[str, AfterValidator(_known_format), Field(json_schema_extra={"enum": list(FORMATS)})]
 
 
 class Part(dg.Model):
@@ -147,7 +150,13 @@ class Output(Part):
         str, Field(description="The store that holds the versions: `files`, or one that a package adds.")
     ] = FILES_STORE
 
-    format: Annotated[Format, Field(description="File format.")] = PARQUET
+    format: Annotated[
+        str | None,
+        Field(
+            description="One of the store's formats. Of `files`: parquet, csv, json, orc. Default: the store's own.",
+            examples=list(FORMATS),
+        ),
+    ] = None
     options: Annotated[dict[str, OptionText], Field(description="Options of Spark's writer.")] = Field(
         default_factory=dict
     )
@@ -168,13 +177,30 @@ class Output(Part):
             raise ValueError(str(error)) from error
         return store
 
+    @field_validator("format")
+    @classmethod
+    def _known_format(cls, format: str | None, info: ValidationInfo) -> str | None:
+        if "store" in info.data and format is not None:
+            formats = STORES.get(info.data["store"]).formats
+            if format not in formats:
+                raise ValueError(f"unknown format {format!r}; choose one of {', '.join(sorted(formats))}")
+        return format
+
     @model_validator(mode="after")
     def _known_compression(self) -> Output:
         given = {name.lower(): value for name, value in self.options.items()}.get("compression")
-        known = FORMATS[self.format].compressions
+        known = self.written_as[1].compressions
         if given is not None and given.lower() not in known:
-            raise ValueError(f"{self.format} has no compression {given!r}; choose one of {', '.join(known)}")
+            name = self.written_as[0]
+            raise ValueError(f"{name} has no compression {given!r}; choose one of {', '.join(known)}")
         return self
+
+    @property
+    def written_as(self) -> tuple[str, VersionFormat]:
+        """The format of the versions, by name: the declared one, or the store's default."""
+        formats = STORES.get(self.store).formats
+        name = self.format or next(iter(formats))
+        return name, formats[name]
 
 
 Ranges = Annotated[

@@ -7,7 +7,7 @@ import re
 from headrace.declarations.attributes import External
 from headrace.declarations.origin import Origin
 from headrace.execution.plan import PARTITION
-from headrace.stores.files.formats import FORMATS
+from headrace.files.formats import FORMATS
 
 _HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]*")
 

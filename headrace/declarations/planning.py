@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.records import ProcessRecord, Technology
 from headrace.dagster_internals import FreshnessPolicy
 from headrace.declarations.attributes import (
@@ -45,7 +46,6 @@ from headrace.declarations.steps import (
 from headrace.execution.plan import ExternalPlan, InputPlan, OutputPlan, PartitionPlan, ProcessPlan
 from headrace.execution.transform import Pipeline
 from headrace.stores.capabilities import Capability
-from headrace.stores.files.formats import FORMATS
 from headrace.stores.registry import STORES
 
 
@@ -247,15 +247,20 @@ def _output(
     inputs: Sequence[InputPlan],
 ) -> OutputPlan:
     key_column = partition_column(running.partitions) if running.partitions else None
+    store, (format, written_as) = product.output.store, product.output.written_as
+    kept = {
+        "warehouse": product.output.location,
+        "store": store if store != FILES_STORE else None,
+    }
     record = dataset_record(
         product,
         described,
         part,
-        format=product.output.format,
+        format=format,
         partitions=running.partitions,
         rules=product.checks,
         key_columns=key_column.names if key_column else (),
-        metadata={"warehouse": product.output.location} if product.output.location else None,
+        metadata={name: value for name, value in kept.items() if value},
     )
     for column in key_column.names if key_column and record.columns else ():
         if column not in {known.name for known in record.columns}:
@@ -264,18 +269,17 @@ def _output(
                 f"{column!r} is not among the columns of {product.key}",
                 f"The schema has: {', '.join(known.name for known in record.columns)}.",
             )
-    store = product.output.store
     if running.partitions and Capability.PARTITION_OVERWRITE not in STORES.get(store).capabilities:
         raise part.error(
             ("output", "store"),
             f"the store {store!r} cannot replace one partition without the others",
             "Choose another `store`, or remove `partitions`.",
         )
-    for each in () if FORMATS[record.format].has_nested else record.columns:
+    for each in () if written_as.has_nested else record.columns:
         if each.type.startswith(("array<", "map<", "struct<")):
             raise part.error(
                 ("schema", "columns", each.name),
-                f"{record.format.upper()} cannot store {each.type}",
+                f"{format.upper()} cannot store {each.type}",
                 "Choose another `format`, or write the column as text with to_json.",
             )
     for index, one in enumerate(product.notify):

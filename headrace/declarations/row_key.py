@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from headrace.declarations.declaration import Multi, Static, Time
-from headrace.stores.files.predicates import literal, quoted
+from headrace.spark.quoting import literal, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -12,7 +12,7 @@ from headrace.errors import CatalogError, CatalogUnavailable
 from headrace.execution.partitions import NoUpstreamPartition, RangeRefused
 from headrace.execution.plan import ProcessPlan
 from headrace.execution.problems import SqlError, TransformError
-from headrace.spark.errors import ResourceError, SparkUnavailable, WarehouseUnavailable
+from headrace.spark.errors import ResourceError, SparkUnavailable, StoreUnavailable
 
 
 class SchemaChangeRefused(Exception):
@@ -20,7 +20,7 @@ class SchemaChangeRefused(Exception):
 
 
 # Errors that a retry may fix; other errors of these families are deterministic.
-PASSING = (CatalogUnavailable, SparkUnavailable, WarehouseUnavailable)
+PASSING = (CatalogUnavailable, SparkUnavailable, StoreUnavailable)
 FINAL = (
     CatalogError,
     NoUpstreamPartition,

@@ -75,6 +75,8 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
             )
             session = spark.session
             stores = OpenStores(session, settings().warehouse_uri)
+            for output in plan.outputs:  # fails early, before the computation, if it cannot be reached
+                stores.named(output.store)
             # Before the inputs are pinned: a later publish was faster, and this run must not undo it.
             expected = generations(
                 engine, [(output.record.key, key) for output in plan.outputs for key in keys]

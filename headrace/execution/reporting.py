@@ -1,6 +1,6 @@
-"""Report a publish: manifests for external readers, materializations for Dagster.
+"""Report a publish: references for external readers, materializations for Dagster.
 
-The versions are published by then. A failed manifest or preview is a warning; the publish stands.
+The versions are published by then. A failed reference or preview is a warning; the publish stands.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import dagster as dg
 from sqlalchemy import Engine
 
 from headrace.catalog import unreported
-from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.records import Outcome, Publication, ResolvedInput, RunState, Version, VersionDraft
 from headrace.catalog.runs import Attempt
 from headrace.catalog.schema import sensitive
@@ -32,7 +31,7 @@ from headrace.execution.metadata import (
 from headrace.execution.notices import NotificationResult, notify
 from headrace.execution.plan import OutputPlan, ProcessPlan
 from headrace.spark.errors import ResourceError
-from headrace.stores.files.manifests import update_manifests
+from headrace.stores.references import update_references
 
 if TYPE_CHECKING:
     from headrace.spark.engine import SparkEngine
@@ -89,8 +88,7 @@ def report(
     notified: list[NotificationResult] = []
     for each in published:
         if each.visible:
-            if each.output.store == FILES_STORE:  # others are found through their own catalogs
-                _update_manifests(context, engine, each, spark)
+            _update_references(context, engine, each, spark)
             notified += _notify(context, each)
     for each in published:
         yield from _dagster_results(context, engine, plan, inputs, each, stores)
@@ -115,17 +113,17 @@ def report(
         )
 
 
-def _update_manifests(
+def _update_references(
     context: dg.AssetExecutionContext, engine: Engine, published: PublishedOutput, spark: SparkEngine
 ) -> None:
-    """Update the manifests of the published versions."""
+    """Update the references of the store to the published versions."""
     dataset = published.output.record.key
     partitions = [item.version.partition for item in published.visible]
     try:
-        update_manifests(engine, dataset, lambda: spark.session, partitions)
+        update_references(engine, dataset, lambda: spark.session, partitions)
     except (CatalogError, ResourceError) as error:
         context.log.warning(
-            "%s is published, but not all of its manifests could be written, so external readers "
+            "%s is published, but not all of its references could be updated, so external readers "
             "may still find the version before: %s After fixing that, run `headrace manifests %s`.",
             dataset,
             error,

@@ -20,10 +20,10 @@ from headrace.execution.failures import SchemaChangeRefused
 from headrace.execution.fingerprint import fingerprint
 from headrace.execution.pinning import PartitionKey, PinnedInputs
 from headrace.execution.plan import OutputPlan, ProcessPlan
-from headrace.stores.files.formats import OutputFormat
-from headrace.stores.files.partitions import PartitionWrite
-from headrace.stores.files.writing import WrittenVersion, conformed
+from headrace.stores.columns import conformed
 from headrace.stores.protocol import Store
+from headrace.stores.tags import new_tag
+from headrace.stores.writes import OutputFormat, PartitionWrite, WrittenVersion
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -42,7 +42,7 @@ def write(
 
     inherited: columns whose values are excluded from statistics and messages, in addition to tagged ones.
     """
-    tag = store.tag()
+    tag = new_tag()
     columns = output.record.columns or conformed(frame, (), output.record.key)
     tags = {column.name: column.tags for column in columns}
     written = store.write(

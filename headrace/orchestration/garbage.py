@@ -1,4 +1,4 @@
-"""Find garbage in the warehouse: directories that no version names, left by dead runs."""
+"""Find garbage in the stores: what dead runs wrote, and no version names."""
 
 from __future__ import annotations
 
@@ -7,16 +7,23 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Engine
 
+from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.naming import own_namespace
 from headrace.catalog.runs import reap
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation, organisation_id
-from headrace.stores.files.store import TAG, FilesStore
+from headrace.stores.registry import STORES
+from headrace.stores.store import OpenStores
+from headrace.stores.tags import begun
 
 GRACE = timedelta(days=1)
 _DATASETS = """
-SELECT full_name, metadata_json ->> 'warehouse' AS warehouse, (
-    SELECT coalesce(array_agg(DISTINCT version_tag), '{}') FROM catalog.dataset_version version
+SELECT full_name, metadata_json ->> 'warehouse' AS base_uri, metadata_json ->> 'store' AS store, known.*
+FROM catalog.dataset
+CROSS JOIN LATERAL (
+    SELECT coalesce(array_agg(DISTINCT version_tag), '{}') AS tags,
+           coalesce(array_agg(DISTINCT coalesce(version.metadata_json ->> 'store', %(files)s)), '{}') AS stores
+    FROM catalog.dataset_version version
     WHERE version.dataset_id = dataset.dataset_id
        OR version.dataset_id IN (
            -- The versions of a dataset that was renamed stay in the directory of its former key.
@@ -25,8 +32,7 @@ SELECT full_name, metadata_json ->> 'warehouse' AS warehouse, (
              AND named.namespace = %(namespace)s
              AND named.name = dataset.full_name
        )
-) AS tags
-FROM catalog.dataset
+) known
 WHERE organisation_id = %(organisation)s
 ORDER BY full_name
 """
@@ -39,52 +45,51 @@ WHERE organisation_id = %s AND state = 'RUNNING'
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
-    """A directory that no version names: its dataset and tag, the time it was written, its size in bytes.
+    """Rows in a store that no version has: their tag and place, when their write began, their size in bytes.
 
-    warehouse: the warehouse of the dataset's versions, if it is not the configured one.
+    base_uri: of the dataset's versions, if it is not the configured warehouse.
     """
 
     dataset: str
     tag: str
-    warehouse: str | None
+    store: str
+    base_uri: str | None
     location: str
     written_at: datetime
     byte_size: int
 
 
 def garbage(
-    engine: Engine, store: FilesStore, grace: timedelta = GRACE, now: datetime | None = None
+    engine: Engine, stores: OpenStores, grace: timedelta = GRACE, now: datetime | None = None
 ) -> list[Garbage]:
-    """Return directories in the warehouse that no version names; blocked and superseded versions are versions.
+    """Return what no version names in the stores of the datasets; blocked and superseded versions are versions.
 
-    Directories newer than `grace` before `now`, or than the start of the oldest live attempt, are excluded: that run
-    may still publish them.
+    What was begun later than `grace` before `now`, or than the start of the oldest live attempt, is excluded: that run
+    may still publish it. Stores that are not installed here are skipped. Raises StoreUnavailable.
     """
     reap(engine)
     before = (now or datetime.now(UTC)) - grace
     with transaction(engine) as cursor:
-        datasets = cursor.execute(
-            _DATASETS, {"organisation": organisation_id(), "namespace": own_namespace(organisation())}
-        ).fetchall()
+        asked = {
+            "organisation": organisation_id(),
+            "namespace": own_namespace(organisation()),
+            "files": FILES_STORE,
+        }
+        datasets = cursor.execute(_DATASETS, asked).fetchall()
         running = cursor.execute(_OLDEST_RUNNING, [organisation_id()]).fetchone()
     if running is not None and running["start_ts"] is not None:
         before = min(
             before, running["start_ts"].replace(microsecond=0)
         )  # tags have a resolution of one second
     return [
-        _garbage(store, row["full_name"], tag, row["warehouse"])
+        _garbage(stores, row["full_name"], tag, store, row["base_uri"])
         for row in datasets
-        for tag in store.tags(row["full_name"], row["warehouse"])
-        if tag not in row["tags"] and _begun(tag) < before
+        for store in sorted({row["store"] or FILES_STORE, *row["stores"]}.intersection(STORES.names()))
+        for tag in stores.named(store).tags(row["full_name"], row["base_uri"])
+        if tag not in row["tags"] and begun(tag) < before
     ]
 
 
-def _garbage(store: FilesStore, dataset: str, tag: str, warehouse: str | None) -> Garbage:
-    location = store.location(dataset, tag, warehouse)
-    return Garbage(dataset, tag, warehouse, location, _begun(tag), store.sizes(location).byte_size)
-
-
-def _begun(tag: str) -> datetime:
-    match = TAG.fullmatch(tag)
-    assert match is not None  # noqa: S101 - the store lists tags only
-    return datetime.strptime(match[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+def _garbage(stores: OpenStores, dataset: str, tag: str, store: str, base_uri: str | None) -> Garbage:
+    stored = stores.named(store).stored(dataset, tag, base_uri)
+    return Garbage(dataset, tag, store, base_uri, stored.location, begun(tag), stored.byte_size)

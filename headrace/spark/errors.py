@@ -1,4 +1,4 @@
-"""Errors of Spark and the warehouse, one class per cause, each message with a remedy.
+"""Errors of Spark and the stores, one class per cause, each message with a remedy.
 
 failure_kind: the catalog's failure kind of a failed attempt; without it, a failure of the code.
 """
@@ -14,14 +14,14 @@ class SparkUnavailable(ResourceError):
     failure_kind = "INFRASTRUCTURE"
 
 
-class WarehouseUnavailable(ResourceError):
-    """The warehouse cannot be reached or written: wrong address, no permission, disk full."""
+class StoreUnavailable(ResourceError):
+    """A store cannot be reached or written: wrong address, no permission, disk full."""
 
     failure_kind = "INFRASTRUCTURE"
 
 
-class DiskFull(WarehouseUnavailable):
-    """No space is left where the warehouse or Spark writes."""
+class DiskFull(StoreUnavailable):
+    """No space is left where a store or Spark writes."""
 
 
 class SchemaMismatch(ResourceError):

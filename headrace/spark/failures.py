@@ -17,7 +17,7 @@ from headrace.spark.errors import (
     ResourceError,
     SchemaMismatch,
     SparkUnavailable,
-    WarehouseUnavailable,
+    StoreUnavailable,
 )
 
 _SPARK = frozenset({"pyspark", "py4j"})
@@ -89,7 +89,7 @@ def meaning(error: BaseException, target: str, inputs: Sequence[Version] = ()) -
     the JVM.
 
     An exception that Python code raises for its own reasons (a service that refuses a connection, a missing file of its
-    own) says nothing about the warehouse, however similar the message.
+    own) says nothing about a store, however similar the message.
     """
     if not _of_spark(error):
         return None
@@ -112,14 +112,14 @@ def meaning(error: BaseException, target: str, inputs: Sequence[Version] = ()) -
     if read is not None:
         return read
     if "PATH_ALREADY_EXISTS" in text:
-        return WarehouseUnavailable(
+        return StoreUnavailable(
             f"{target} already exists, and a version is never written over another. Run again: each attempt has a "
             "new tag."
         )
     return unavailable(error, target) or _unwritable_schema(text, target)
 
 
-def unavailable(error: BaseException, location: str) -> WarehouseUnavailable | None:
+def unavailable(error: BaseException, location: str) -> StoreUnavailable | None:
     """Return the error's meaning for the reachability of a location, or None."""
     text = _chain(error)
     if _NOT_ANALYSED.search(text):
@@ -128,26 +128,26 @@ def unavailable(error: BaseException, location: str) -> WarehouseUnavailable | N
     if number in (errno.ENOSPC, errno.EDQUOT) or _DISK_FULL.search(text):
         return _disk_full(location)
     if number in (errno.EACCES, errno.EPERM, errno.EROFS) or _FORBIDDEN.search(text):
-        return WarehouseUnavailable(
+        return StoreUnavailable(
             f"No permission at {location}: {_cause(text, _FORBIDDEN)}. Give the user that runs Headrace the right "
             "to read and write there, or set HEADRACE_WAREHOUSE to another place."
         )
     if number in (errno.ENOTDIR, errno.EISDIR, errno.EEXIST) or _UNWRITABLE.search(text):
-        return WarehouseUnavailable(
+        return StoreUnavailable(
             f"Cannot create {location}: {_cause(text, _UNWRITABLE)}. Check that the user who runs Headrace "
             "may write to the folders above it, or set HEADRACE_WAREHOUSE to another place."
         )
     if _UNREACHABLE.search(text):
-        return WarehouseUnavailable(
+        return StoreUnavailable(
             f"Cannot reach {location}: {_cause(text, _UNREACHABLE)}. Check the address in HEADRACE_WAREHOUSE, the "
             "network, and that Spark has the filesystem's library (spark.jars.packages)."
         )
     if isinstance(error, FileNotFoundError) or _MISSING_FILE.search(text):
-        return WarehouseUnavailable(
+        return StoreUnavailable(
             f"Nothing is at {location}, or one of its files is missing. Restore it, or materialize the dataset again."
         )
     if isinstance(error, OSError):
-        return WarehouseUnavailable(f"Cannot use {location}: {error}.")
+        return StoreUnavailable(f"Cannot use {location}: {error}.")
     return None
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from headrace.catalog.schema import widens
+from headrace.spark.quoting import quoted
+from headrace.stores.columns import converted
 from headrace.stores.display import masked, rows
-from headrace.stores.files.conversion import converted
-from headrace.stores.files.predicates import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

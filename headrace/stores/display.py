@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from headrace.access.sensitivity import MASK
-from headrace.stores.files.predicates import quoted
+from headrace.spark.quoting import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -1,28 +1,52 @@
-"""The protocol of a store: where versions are written to and read from, and its capabilities."""
+"""The protocol of a store: where versions are written to and read from, and its capabilities.
+
+`stores/files/` implements it; a store is a folder beside that one, or a separate package.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
+from headrace.catalog.queries.rows import PublishedRow
 from headrace.catalog.records import Check, Column, Version
 from headrace.stores.capabilities import Capability
-from headrace.stores.files.first_rows import Row
-from headrace.stores.files.formats import OutputFormat
-from headrace.stores.files.partitions import PartitionWrite
-from headrace.stores.files.writing import WrittenVersion
+from headrace.stores.writes import OutputFormat, PartitionWrite, VersionFormat, WrittenVersion
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+Row = dict[str, str | None]  # column to text
+JsonRow = dict[str, Any]  # column to JSON value
+LazySession = Callable[[], "SparkSession"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The place and size of a tag's rows in a store, whether published or not."""
+
+    location: str
+    byte_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A store's own reference to a published version, now current. changed: it was out of date."""
+
+    dataset: str
+    partition: str | None
+    tag: str
+    location: str
+    changed: bool
+
 
 class Store(Protocol):
-    """An open store: one Spark session's access to the versions in it."""
+    """An open store: one Spark session's access to the versions in it.
 
-    def tag(self) -> str:
-        """Generate a version tag."""
-        ...
+    base_uri: of a dataset's versions, if it is not the configured warehouse.
+    """
 
     def write(
         self,
@@ -37,8 +61,8 @@ class Store(Protocol):
     ) -> list[WrittenVersion]:
         """Write the frame where readers do not see it, one version per partition key, and run the checks on it.
 
-        columns: the declared ones, in the order in which they are written; empty: the frame's own. Files of a failed
-        write belong to no version. Raises SchemaMismatch, InvalidCheck, WarehouseUnavailable, CorruptInput,
+        columns: the declared ones, in the order in which they are written; empty: the frame's own. What a failed write
+        leaves belongs to no version. Raises SchemaMismatch, InvalidCheck, StoreUnavailable, CorruptInput,
         SparkUnavailable.
         """
         ...
@@ -56,12 +80,59 @@ class Store(Protocol):
         """Convert exceptions of the store to those that `write` and `read` document."""
         ...
 
+    def tags(self, dataset: str, base_uri: str | None = None) -> list[str]:
+        """Return the generated tags under which the store holds rows of the dataset, published or not.
+
+        Raises StoreUnavailable.
+        """
+        ...
+
+    def stored(self, dataset: str, tag: str, base_uri: str | None = None) -> Stored:
+        """Return the place and size of one of the dataset's `tags`. Raises StoreUnavailable."""
+        ...
+
+    def delete(self, dataset: str, tag: str, base_uri: str | None = None) -> None:
+        """Delete what the store holds under a tag, which no version has. Raises ValueError for a name that is not a
+        generated tag, StoreUnavailable."""
+        ...
+
 
 class StoreType(Protocol):
-    """A kind of store, by its name in a declaration's `store`."""
+    """A kind of store, by its name in a declaration's `store`. Nothing here starts Spark, unless it has to."""
 
     capabilities: frozenset[Capability]
+    formats: Mapping[str, VersionFormat]
+    """The formats of its versions by name; the first is the default."""
 
     def open(self, session: SparkSession, warehouse_uri: str) -> Store:
-        """Open the store. Raises WarehouseUnavailable if it cannot be reached."""
+        """Open the store. Raises StoreUnavailable if it cannot be reached."""
+        ...
+
+    def local_rows(
+        self,
+        versions: Sequence[Version],
+        names: Sequence[str],
+        hidden: frozenset[str],
+        count: int,
+        warehouse_uri: str,
+    ) -> list[JsonRow] | None:
+        """Return up to `count` rows with the columns `names` without Spark, in the form of `display.rows`, with
+        `hidden` ones masked; None if that needs Spark. Raises CorruptInput."""
+        ...
+
+    def update_references(
+        self,
+        dataset: str,
+        rows: Sequence[PublishedRow],
+        withdrawn: Sequence[str | None],
+        warehouse_uri: str,
+        session: LazySession,
+    ) -> list[Reference]:
+        """Bring the store's own references for external readers (a manifest, a branch, a view) up to date.
+
+        The catalog's pointers are the truth, and are read while no other process updates references of the dataset.
+        rows: those to versions in this store; withdrawn: partitions that no longer have one here, whose references are
+        removed. A store without references does nothing and returns []. Raises ResourceError for a reference that
+        cannot be updated, after all others are.
+        """
         ...

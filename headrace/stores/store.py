@@ -7,15 +7,13 @@ from contextlib import ExitStack, contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.records import Version
+from headrace.spark.failures import explained
+from headrace.stores.protocol import Store
 from headrace.stores.registry import STORES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-from headrace.stores.protocol import Store
 
 
 class OpenStores:
@@ -25,10 +23,9 @@ class OpenStores:
         self._session = session
         self._warehouse_uri = warehouse_uri
         self._open: dict[str, Store] = {}
-        self.named(FILES_STORE)  # fails early, before the computation, if the warehouse cannot be reached
 
     def named(self, name: str) -> Store:
-        """Return the store of this name. Raises UnknownPlugin."""
+        """Return the store of this name. Raises UnknownPlugin, StoreUnavailable."""
         if name not in self._open:
             self._open[name] = STORES.get(name).open(self._session, self._warehouse_uri)
         return self._open[name]
@@ -43,8 +40,12 @@ class OpenStores:
 
     @contextmanager
     def explained(self, target: str, *, wholly: bool = False) -> Iterator[None]:
-        """Convert the exceptions of every open store."""
-        with ExitStack() as stack:
-            for store in self._open.values():
-                stack.enter_context(store.explained(target, wholly=wholly))
+        """Convert the exceptions of Spark, and of every store that is open when they are raised."""
+        try:
             yield
+        except Exception:
+            with ExitStack() as stack:
+                stack.enter_context(explained(target, wholly=wholly))
+                for store in self._open.values():
+                    stack.enter_context(store.explained(target, wholly=wholly))
+                raise

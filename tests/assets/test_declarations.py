@@ -13,7 +13,7 @@ from headrace.catalog.records import Check, DatasetRecord
 from headrace.declarations.loading.project import load, records
 from headrace.execution.plan import ProcessPlan, TransformContext
 from headrace.severity import Severity
-from headrace.stores.files.predicates import KINDS, failing
+from headrace.stores.checks.predicates import KINDS, failing
 
 Table = Callable[[str], DataFrame]
 

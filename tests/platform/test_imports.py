@@ -12,6 +12,7 @@ from tests.paths import REPOSITORY
 
 MAX_MODULES = 25  # of one folder
 PLATFORM = REPOSITORY / "headrace"
+SPARK_INTERNALS = {"_jvm", "_jdf", "_jsparkSession", "_jsc", "_sc", "_gateway"}
 
 
 def modules() -> dict[str, Path]:
@@ -55,3 +56,25 @@ def test_no_folder_has_too_many_modules() -> None:
         for folder in {file.parent for file in modules().values()}
     }
     assert {folder: count for folder, count in counts.items() if count > MAX_MODULES} == {}
+
+
+def test_only_the_package_for_spark_uses_its_internals() -> None:
+    users = {
+        f"{name}: {found}"
+        for name, file in modules().items()
+        if not name.startswith("headrace.spark.")
+        for found in spark_internals(ast.parse(file.read_text(encoding="utf-8")))
+    }
+    assert users == set()
+
+
+def spark_internals(tree: ast.Module) -> Iterator[str]:
+    """The names of PySpark's internals that a module uses, as attributes or texts, and its imports of py4j."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=name) | ast.Constant(value=str(name)) if name in SPARK_INTERNALS:
+                yield name
+            case ast.ImportFrom(module=str(name)) if name.partition(".")[0] == "py4j":
+                yield name
+            case ast.Import(names=names):
+                yield from (each.name for each in names if each.name.partition(".")[0] == "py4j")

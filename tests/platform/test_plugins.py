@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import io
+import json
+import shutil
+import sqlite3
 import sys
-import textwrap
 from collections.abc import Iterator
-from datetime import timedelta
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import dagster as dg
 import pytest
 from pyspark.sql import SparkSession
 from sqlalchemy import Engine
+from typer.testing import CliRunner
 
 from headrace.alerts.channels import CHANNELS
 from headrace.alerts.delivery import deliver
@@ -23,102 +28,29 @@ from headrace.alerts.rules import Destination, Limit
 from headrace.catalog.locators import RelationLocator, SnapshotLocator, locator_metadata
 from headrace.catalog.pins import resolve
 from headrace.catalog.publishing import publish
-from headrace.catalog.records import Column, InputRequest, VersionDraft
+from headrace.catalog.records import Column, InputRequest, Version, VersionDraft
 from headrace.catalog.registry import register
+from headrace.cli import app
 from headrace.database.ids import organisation_id
 from headrace.declarations.loading.project import load
 from headrace.exports.exporter import EXPORTERS
 from headrace.orchestration.event_sources import EVENT_SOURCES
+from headrace.orchestration.garbage import garbage
 from headrace.orchestration.ingestion import load as ingest_files
 from headrace.plugins import Registry, UnknownPlugin
+from headrace.settings import settings
 from headrace.severity import Severity
-from headrace.stores.files.custom_checks import CHECKS
+from headrace.stores.checks.custom_checks import CHECKS
 from headrace.stores.registry import STORES
+from headrace.stores.store import OpenStores
+from headrace.stores.tags import new_tag
+from tests.paths import REPOSITORY
 from tests.platform.projects import checks, failure, load_project, write_project
 
-ACME = '''
-"""What Acme adds to Headrace."""
-
-from dataclasses import replace
-
-from headrace.job_reports.completions.parsing import read_completions
-from headrace.catalog.locators import SnapshotLocator
-from headrace.stores.capabilities import Capability
-from headrace.stores.files.store import FilesStore
-
-SENT = []
-
-
-class Shelf(FilesStore):
-    """A store that keeps its own snapshots: here of files, known by a table and a number."""
-
-    def write(self, df, **given):
-        written = super().write(df, **given)
-        return [replace(each, locator=SnapshotLocator(given["dataset"], given["tag"])) for each in written]
-
-    def read(self, versions):
-        assert all(isinstance(version.locator, SnapshotLocator) for version in versions)
-        return self._session.read.parquet(*[version.location for version in versions])
-
-
-class ShelfType:
-    capabilities = frozenset({Capability.TIME_TRAVEL, Capability.APPEND})
-
-    def open(self, session, warehouse_uri):
-        return Shelf(session, warehouse_uri)
-
-
-class Tables(FilesStore):
-    """Reads relations of a database: here the views of the session."""
-
-    def read(self, versions):
-        [relation] = [version.locator.relation for version in versions]
-        return self._session.table(relation)
-
-
-class TablesType:
-    capabilities = frozenset()
-
-    def open(self, session, warehouse_uri):
-        return Tables(session, warehouse_uri)
-
-
-class Even:
-    types = ("int", "bigint")
-
-    def validate(self, parameters):
-        if parameters:
-            raise ValueError("even takes no parameters")
-
-    def condition(self, value, parameters):
-        return value % 2 == 0
-
-
-class Pager:
-    def send(self, url, rendered):
-        SENT.append((url, rendered.title))
-
-
-class Csv:
-    def write(self, engine, organisation, file):
-        file.write(b"kind,id\\n")
-        return "1 line"
-
-
-class Semicolons:
-    """JOB;STATUS;RUN on each line."""
-
-    def read(self, data, name, *, at, zone):
-        import json
-
-        lines = [line.split(";") for line in data.decode().splitlines()]
-        documents = [{"process": job, "status": status, "run": run} for job, status, run in lines]
-        return read_completions(json.dumps(documents).encode(), name, name="", at=at, zone=zone)
-'''
 ENTRY_POINTS = """
 [headrace.stores]
-shelf = acme_headrace:ShelfType
-tables = acme_headrace:TablesType
+ledger = acme_headrace:LedgerType
+views = acme_headrace:ViewsType
 [headrace.checks]
 even = acme_headrace:Even
 [headrace.alert_channels]
@@ -133,10 +65,11 @@ type: headrace.Dataset
 attributes:
   key: acme/numbers
   engine: second
-  output: {store: shelf}
+  output: {store: ledger}
   schema:
     columns:
-      id: {type: bigint, checks: [{custom: {kind: even}}]}
+      id: {type: bigint, nullable: false, checks: [{custom: {kind: even}}]}
+  checks: [{unique: [id]}, {row_count: {min: 1}}]
   sql: SELECT id * 2 AS id FROM range(5)
 ---
 type: headrace.Dataset
@@ -164,7 +97,7 @@ attributes:
 def acme(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """An installed package: a module, and the metadata that pip writes."""
     folder = tmp_path_factory.mktemp("site")
-    (folder / "acme_headrace.py").write_text(textwrap.dedent(ACME))
+    shutil.copy(REPOSITORY / "tests" / "platform" / "acme" / "acme_headrace.py", folder)
     metadata = folder / "acme_headrace-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-headrace\nVersion: 1.0\n")
@@ -197,19 +130,118 @@ def project_with_second_engine(root: Path, engine: Engine, spark: SparkSession, 
     return project
 
 
+def published(engine: Engine, dataset: str) -> Version:
+    [[choice]] = resolve(engine, [InputRequest(dataset, "test")])
+    return choice.version
+
+
+def ask(*words: str) -> Any:
+    result = CliRunner().invoke(app, [*words, "--json"])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def referenced(dataset: str) -> str | None:
+    """The tag that external readers find in the ledger's own database."""
+    with closing(
+        sqlite3.connect(Path(urlsplit(settings().warehouse_uri).path) / "ledger.sqlite")
+    ) as connection:
+        found = connection.execute("SELECT tag FROM published WHERE dataset = ?", [dataset]).fetchone()
+    return found and str(found[0])
+
+
 def test_a_dataset_lives_in_the_store_and_is_computed_by_the_engine_and_checked_by_the_check(
     engine: Engine, spark: SparkSession, tmp_path: Path
 ) -> None:
     project = project_with_second_engine(tmp_path, engine, spark, NUMBERS)
     results = project.materialize()
     assert all(result.success for result in results)
-    assert checks(results)["id_even"]
-    [[numbers]] = resolve(engine, [InputRequest("acme/numbers", "test")])
-    assert numbers.version.store == "shelf"
-    assert numbers.version.locator == SnapshotLocator("acme/numbers", numbers.version.tag)
-    [[total]] = resolve(engine, [InputRequest("acme/total", "test")])
-    assert total.version.store == "files"
-    assert spark.read.parquet(total.version.location).collect()[0].total == 20
+    assert checks(results) == {"id_not_null": True, "id_even": True, "unique_id": True, "row_count": True}
+    numbers = published(engine, "acme/numbers")
+    assert (numbers.store, numbers.format, numbers.row_count) == ("ledger", "lines", 5)
+    assert numbers.locator == SnapshotLocator("acme/numbers", numbers.tag)
+    assert referenced("acme/numbers") == numbers.tag
+    [made] = [
+        event
+        for event in results[0].get_asset_materialization_events()
+        if event.asset_key.path[-1] == "numbers"
+    ]
+    shown = made.materialization.metadata
+    assert "| 8 |" in str(shown["preview"].value)
+    assert shown["dagster/uri"].value == str(numbers.locator)
+    total = published(engine, "acme/total")
+    assert total.store == "files"
+    assert spark.read.parquet(total.location).collect()[0].total == 20
+
+
+def test_commands_read_compare_and_roll_back_versions_in_the_store(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    project_with_second_engine(tmp_path, engine, spark, NUMBERS).materialize("acme/numbers")
+    first = published(engine, "acme/numbers")
+    more = NUMBERS.replace("range(5)", "range(6)")
+    project_with_second_engine(tmp_path, engine, spark, more).materialize("acme/numbers")
+    second = published(engine, "acme/numbers")
+    assert referenced("acme/numbers") == second.tag
+
+    assert [row["id"] for row in ask("read", "acme/numbers")["rows"]] == [0, 2, 4, 6, 8, 10]
+    assert ask("read", "acme/numbers", "--columns", "id", "--head", "1")["rows"] == [{"id": 0}]
+    found = ask("diff", "acme/numbers", first.tag, second.tag)
+    assert (found["key"], found["added"], found["removed"], found["samples"]) == (
+        ["id"],
+        1,
+        0,
+        {"added": [{"id": 10}]},
+    )
+    assert ask("show", "acme/numbers")["dataset"]["format"] == "lines"
+    assert "acme/numbers" in json.dumps(ask("status"))
+
+    ask("rollback", "acme/numbers", "--reason", "wrong")
+    assert published(engine, "acme/numbers").tag == first.tag == referenced("acme/numbers")
+    assert ask("manifests", "acme/numbers") == {"current": 1, "rewritten": [], "problems": []}
+
+
+def test_rows_that_fail_are_set_aside_in_the_store(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    odd = (
+        NUMBERS.partition("---")[0]
+        .replace("id * 2", "id")
+        .replace("kind: even}", "kind: even}, quarantine: true")
+    )
+    project = project_with_second_engine(tmp_path, engine, spark, odd)
+    [result] = project.materialize()
+    assert result.success
+    assert [row["id"] for row in ask("read", "acme/numbers")["rows"]] == [0, 2, 4]
+
+
+def test_a_dataset_that_moves_to_another_store_leaves_no_reference_in_the_first(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    project_with_second_engine(tmp_path, engine, spark, NUMBERS).materialize("acme/numbers")
+    moved = NUMBERS.replace("store: ledger", "store: files")
+    project_with_second_engine(tmp_path, engine, spark, moved).materialize("acme/numbers")
+    assert referenced("acme/numbers") is None
+    manifest = Path(urlsplit(settings().warehouse_uri).path) / "acme/numbers/_published/current.json"
+    assert json.loads(manifest.read_text())["tag"] == published(engine, "acme/numbers").tag
+    ask("rollback", "acme/numbers")
+    assert referenced("acme/numbers") == published(engine, "acme/numbers").tag
+    assert not manifest.exists()
+
+
+def test_what_a_dead_run_left_in_the_store_is_garbage(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    project_with_second_engine(tmp_path, engine, spark, NUMBERS).materialize("acme/numbers")
+    stores = OpenStores(spark, settings().warehouse_uri)
+    left = new_tag()
+    stores.named("ledger").write(spark.range(3), dataset="acme/numbers", tag=left)
+    found = garbage(engine, stores, now=datetime.now(UTC) + timedelta(days=2))
+    mine = next(each for each in found if each.tag == left)
+    assert (mine.store, mine.byte_size) == ("ledger", len('{"id":0}') * 3)
+    stores.named("ledger").delete(mine.dataset, mine.tag)
+    assert left not in stores.named("ledger").tags("acme/numbers")
+    assert published(engine, "acme/numbers").tag in stores.named("ledger").tags("acme/numbers")
 
 
 def test_a_run_reads_a_published_relation_through_the_store(
@@ -231,13 +263,12 @@ def test_a_run_reads_a_published_relation_through_the_store(
         checksum="",
         idempotency_key="people/today",
         expected_generation=0,
-        metadata=locator_metadata("tables", relation),
+        metadata=locator_metadata("views", relation),
     )
     publish(engine, None, [made])
     [result] = project.materialize("acme/counted")
     assert result.success
-    [[counted]] = resolve(engine, [InputRequest("acme/counted", "test")])
-    assert spark.read.parquet(counted.version.location).collect()[0].people == 2
+    assert spark.read.parquet(published(engine, "acme/counted").location).collect()[0].people == 2
 
 
 def test_a_failing_check_of_a_package_blocks_the_version(
@@ -263,11 +294,11 @@ def test_a_wrong_check_is_a_problem_of_the_declaration(tmp_path: Path, text: str
 
 
 def test_an_unknown_store_is_a_problem_of_the_declaration(tmp_path: Path) -> None:
-    wrong = NUMBERS.partition("---")[0].replace("store: shelf", "store: shlf")
+    wrong = NUMBERS.partition("---")[0].replace("store: ledger", "store: legder")
     [problem] = load(write_project(tmp_path, "acme", wrong)).problems
     assert (problem.field, problem.line) == ("output.store", 6)
     assert (
-        f"there is no store 'shlf'. Did you mean shelf? Installed: {', '.join(STORES.names())}."
+        f"there is no store 'legder'. Did you mean ledger? Installed: {', '.join(STORES.names())}."
         in problem.message
     )
 
@@ -278,7 +309,7 @@ def test_partitions_need_a_store_that_can_replace_one(tmp_path: Path) -> None:
     )
     [problem] = load(write_project(tmp_path, "acme", partitioned)).problems
     assert problem.field == "output.store"
-    assert "the store 'shelf' cannot replace one partition without the others" in problem.message
+    assert "the store 'ledger' cannot replace one partition without the others" in problem.message
 
 
 def test_a_channel_delivers_to_its_scheme() -> None:

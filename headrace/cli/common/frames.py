@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.cli.common.errors import CommandError
-from headrace.stores.files.predicates import quoted
+from headrace.spark.quoting import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from sqlalchemy import Engine
 
     from headrace.catalog.records import Version
-    from headrace.stores.files.store import FilesStore
     from headrace.stores.store import OpenStores
 
 
@@ -24,15 +23,7 @@ def session() -> SparkSession:
     return SparkResource().session
 
 
-def files_store() -> FilesStore:
-    """Return the files store of the configured warehouse, on this process's Spark session."""
-    from headrace.settings import settings
-    from headrace.stores.files.store import FilesStore
-
-    return FilesStore(session(), settings().warehouse_uri)
-
-
-def store() -> OpenStores:
+def open_stores() -> OpenStores:
     """Return the stores of the project, on this process's Spark session."""
     from headrace.settings import settings
     from headrace.stores.store import OpenStores

@@ -51,11 +51,11 @@ def diff(
     Without a key, whole rows are compared. A tag shared by several partitions selects all of them, unless one is given.
     """
     from headrace.catalog.schema import classify, sensitive
-    from headrace.cli.common.frames import store, tagged
+    from headrace.cli.common.frames import open_stores, tagged
     from headrace.cli.common.launching import progress
     from headrace.database.connection import connect
+    from headrace.stores.columns import merged_columns
     from headrace.stores.comparison import compare
-    from headrace.stores.files.reading import merged_columns
 
     engine = connect()
     sides = [tagged(engine, dataset, tag, partition) for tag in (before, after)]
@@ -65,9 +65,9 @@ def diff(
     if not as_json:
         _print_schema(dataset, (before, after), sides, schema)
     with progress("comparing"):
-        warehouse = store()
-        with warehouse.explained(f"{dataset} {before} and {after}"):
-            frames = [warehouse.read(side) for side in sides]
+        stores = open_stores()
+        with stores.explained(f"{dataset} {before} and {after}"):
+            frames = [stores.read(side) for side in sides]
             found = compare(frames[0], frames[1], wanted, sensitive([*columns[0], *columns[1]]))
     if as_json:
         emit(

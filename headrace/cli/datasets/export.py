@@ -10,8 +10,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headrace.spark.quoting import quoted
 from headrace.stores.display import AS_JSON, TO_THE_MICROSECOND
-from headrace.stores.files.predicates import quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa

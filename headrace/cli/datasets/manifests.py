@@ -11,7 +11,7 @@ from headrace.cli.common.errors import complain
 from headrace.cli.common.output import emit, show, table
 
 if TYPE_CHECKING:
-    from headrace.stores.files.manifests import Manifest
+    from headrace.stores.protocol import Reference
 
 app = typer.Typer()
 
@@ -34,23 +34,23 @@ def manifests(
     """Refresh the manifests that external readers use.
 
     A manifest is a file in `_published/` next to a dataset's versions; it points external readers to the published
-    version. A killed run or a full disk can leave one out of date.
+    version. Other stores have references of their own kind. A killed run or a full disk can leave one out of date.
     """
     from headrace.catalog import published
     from headrace.cli.common.frames import session
     from headrace.database.connection import connect
     from headrace.spark.errors import ResourceError
-    from headrace.stores.files.manifests import update_manifests
+    from headrace.stores.references import update_references
 
     engine = connect()
-    current: list[Manifest] = []
+    current: list[Reference] = []
     problems: list[str] = []
     for dataset in datasets or published.datasets(engine):
         try:
-            current += update_manifests(engine, dataset, session)
+            current += update_references(engine, dataset, session)
         except ResourceError as error:
             problems.append(f"{dataset}: {error}")
-    rewritten = [each for each in current if each.rewritten]
+    rewritten = [each for each in current if each.changed]
     if as_json:
         emit({"current": len(current), "rewritten": rewritten, "problems": problems})
     else:

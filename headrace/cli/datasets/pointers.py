@@ -128,7 +128,7 @@ def rollback(
     from headrace.database.connection import connect
     from headrace.errors import CatalogError
     from headrace.spark.errors import ResourceError
-    from headrace.stores.files.manifests import update_manifests
+    from headrace.stores.references import update_references
 
     engine = connect()
     before = queries.version(engine, dataset, partition=partition).version
@@ -154,11 +154,11 @@ def rollback(
     else:
         typer.echo(f"{named(dataset, partition)} is published at {publication.version.tag}.")
     try:
-        update_manifests(engine, dataset, session, [partition])
+        update_references(engine, dataset, session, [partition])
     except (CatalogError, ResourceError) as error:
         raise CommandError(
-            f"{named(dataset, partition)} is rolled back, but its manifest could not be written: external "
-            f"readers still find {before.tag}: {error} Correct that, then run `headrace manifests {dataset}`."
+            f"{named(dataset, partition)} is rolled back, but its manifest or other reference could not be updated: "
+            f"external readers still find {before.tag}: {error} Correct that, then run `headrace manifests {dataset}`."
         ) from error
 
 

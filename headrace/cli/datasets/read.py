@@ -14,7 +14,7 @@ import typer
 from headrace.catalog.schema import sensitive
 from headrace.cli.common.arguments import AsJson, AsOf, Dataset, Partition, examples, version_tags
 from headrace.cli.common.errors import CommandError
-from headrace.cli.common.frames import chosen, store, tagged
+from headrace.cli.common.frames import chosen, open_stores, tagged
 from headrace.cli.common.output import emit, row_count_text, show, table, total
 from headrace.cli.datasets.export import FileFormat, refuse_existing
 from headrace.cli.datasets.export import export as write_file
@@ -87,9 +87,9 @@ def read(
     wanted = [name.strip() for name in columns.split(",")] if columns else []
     if target is None and _show_local(dataset, versions, wanted, hidden, head or HEAD, as_json=as_json):
         return
-    warehouse = store()
-    with warehouse.explained(versions[0].location):
-        frame = masked(chosen(warehouse.read(versions), wanted), hidden)
+    stores = open_stores()
+    with stores.explained(versions[0].location):
+        frame = masked(chosen(stores.read(versions), wanted), hidden)
         if target:
             limited = frame if head is None else frame.limit(head)
             _print_exported(*target, write_file(limited, *target, overwrite=force), as_json=as_json)
@@ -108,12 +108,16 @@ def _show_local(
     as_json: bool,
 ) -> bool:
     """Show the rows without starting Spark, which takes seconds; returns False if Spark is needed."""
-    from headrace.stores.files.local_rows import local_rows
+    from headrace.settings import settings
+    from headrace.stores.registry import STORES
 
+    if len({version.store for version in versions}) > 1:
+        return False
     existing = [column.name for column in versions[0].columns]
     if not set(wanted) <= set(existing):
         return False  # the whole schema decides whether that is an error
-    found = local_rows(versions, wanted or existing, hidden, count)
+    store = STORES.get(versions[0].store)
+    found = store.local_rows(versions, wanted or existing, hidden, count, settings().warehouse_uri)
     if found is None:
         return False
     _show(dataset, versions, wanted or existing, found, hidden, as_json=as_json)

@@ -1,4 +1,4 @@
-"""`headrace retention`: list and delete files that dead runs left in the warehouse."""
+"""`headrace retention`: list and delete what dead runs left in the stores."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ app = typer.Typer()
     epilog=examples("headrace retention", "headrace retention --delete --hours 48"),
 )
 def retention(
-    delete: Annotated[bool, typer.Option("--delete", help="Delete the listed files.")] = False,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete the listed writes.")] = False,
     hours: Annotated[
-        float, typer.Option(min=0, metavar="N", help="Keep files of runs started in the last N hours.")
+        float, typer.Option(min=0, metavar="N", help="Keep writes of runs started in the last N hours.")
     ] = 24,
     as_json: AsJson = False,
 ) -> None:
-    """List files of runs that died before publishing.
+    """List unfinished writes of dead runs.
 
     --delete removes them. Versions are never removed, not even blocked or superseded ones, nor is anything that a live
     run may still publish.
     """
-    from headrace.cli.common.frames import files_store
+    from headrace.cli.common.frames import open_stores
     from headrace.database.connection import connect
     from headrace.orchestration.garbage import garbage
 
-    engine, warehouse = connect(), files_store()
-    found = garbage(engine, warehouse, timedelta(hours=hours))
+    engine, stores = connect(), open_stores()
+    found = garbage(engine, stores, timedelta(hours=hours))
     if delete:
         for each in found:
-            warehouse.delete(each.dataset, each.tag, each.warehouse)
+            stores.named(each.store).delete(each.dataset, each.tag, each.base_uri)
     if as_json:
         emit({"garbage": found, "deleted": delete})
         return
@@ -50,8 +50,7 @@ def retention(
     typer.echo(
         "Nothing to remove."
         if not found
-        else f"Deleted directories: {len(found)}, {total} in total."
+        else f"Deleted unfinished writes: {len(found)}, {total} in total."
         if delete
-        else f"Directories without a version: {len(found)}, {total} in total. "
-        "`headrace retention --delete` deletes them."
+        else f"Unfinished writes: {len(found)}, {total} in total. `headrace retention --delete` deletes them."
     )

@@ -10,9 +10,9 @@ from headrace.catalog.records import CheckResult, CheckStatus, Column
 from headrace.catalog.schema import decimal_widens, sensitive
 from headrace.execution.landed.files import LandedFiles
 from headrace.execution.landed.text import NotAsDeclared, csv_rows, json_rows
+from headrace.files.filesystem import StoredFile
+from headrace.files.formats import reads_as
 from headrace.spark.types import spark_type
-from headrace.stores.files.filesystem import StoredFile
-from headrace.stores.files.reading import reads_as
 
 CHECK = "reads_as_declared"
 
@@ -73,7 +73,7 @@ def _read(
             raise NotAsDeclared(_header_words(found, own))
         return count, columns or tuple(Column(each, "string") for each in [*found, *keys]), set()
     # Imported here, because loading must not import Arrow.
-    from headrace.stores.files.columnar import CONTENTS
+    from headrace.files.columnar import CONTENTS
 
     try:
         contents = CONTENTS[format](source)

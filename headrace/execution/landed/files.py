@@ -11,16 +11,16 @@ from hashlib import sha256
 
 from headrace.catalog.schema import schema_hash
 from headrace.execution.plan import PARTITION, ExternalPlan
-from headrace.settings import settings
-from headrace.stores.files.filesystem import (
+from headrace.files.filesystem import (
     Entry,
     Files,
     LocalFiles,
     is_local,
     local_path,
 )
-from headrace.stores.files.formats import FORMATS
-from headrace.stores.files.opening import files_for
+from headrace.files.formats import FORMATS
+from headrace.files.opening import files_for
+from headrace.settings import settings
 
 _LISTINGS = 16  # directories listed concurrently; listing an object store is mostly waiting
 
@@ -90,7 +90,7 @@ def list_landed(plan: ExternalPlan, location: str) -> Listing:
     """List a dataset's declared location without reading files.
 
     A relative location is below the state folder. A location on another filesystem starts Spark, once per process.
-    Raises SparkUnavailable, WarehouseUnavailable.
+    Raises SparkUnavailable, StoreUnavailable.
     """
     if is_local(location):
         files: Files = LocalFiles()

@@ -15,10 +15,10 @@ from headrace.events.scheduler_versions import NOT_MEASURED
 from headrace.execution.landed.contents import read
 from headrace.execution.landed.files import LandedFiles
 from headrace.execution.plan import ExternalPlan
+from headrace.files.filesystem import LocalFiles, is_local, local_path
+from headrace.files.formats import FORMATS
+from headrace.files.sizes import size_of
 from headrace.spark.errors import ResourceError
-from headrace.stores.files.filesystem import LocalFiles, is_local, local_path
-from headrace.stores.files.formats import FORMATS
-from headrace.stores.files.sizes import size_of
 
 MEASURE = "measure"  # field of an output: true
 

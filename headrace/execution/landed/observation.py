@@ -135,7 +135,7 @@ def _isolated(plan: ExternalPlan, problems: list[str]) -> Iterator[None]:
 
 
 def _cause(error: Exception) -> str:
-    """Return the cause in one line, without advice about warehouses."""
+    """Return the cause in one line, without advice about stores."""
     if isinstance(error, ResourceError):
         return str(error).partition(". ")[0]
     lines = str(error).splitlines()

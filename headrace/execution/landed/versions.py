@@ -10,7 +10,7 @@ from headrace.catalog.schema import schema_hash
 from headrace.events.scheduler_versions import REPORTED
 from headrace.execution.landed.contents import read
 from headrace.execution.landed.files import LandedFiles
-from headrace.stores.files.sizes import size_of
+from headrace.files.sizes import size_of
 
 SIGNATURE = "files_signature"
 _REPORTED_TO = 2.0  # seconds: reported times have a resolution of one second

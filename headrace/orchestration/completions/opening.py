@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from headrace.files.filesystem import is_local, local_path
 from headrace.orchestration.completions.bucket import Bucket
 from headrace.orchestration.completions.folder import Folder, LocalFolder
-from headrace.stores.files.filesystem import is_local, local_path
 
 
 def folder_at(location: str) -> Folder:

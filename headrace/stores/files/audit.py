@@ -1,4 +1,4 @@
-"""Plan how each check of a write is evaluated, and compute its result.
+"""Results of every check on every version of a write: from counts, footers, or the files.
 
 A check is evaluated by the first of these methods that can:
 1. by the footers of the written Parquet files, which have bounds for every column at no cost: `not_null`, ranges,
@@ -17,218 +17,195 @@ process, patterns that RE2 and Java may understand differently, and unique keys 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, reduce
-from operator import or_
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import sqlglot
-from sqlglot import expressions as exp
-
-from headrace.catalog.records import Check, CheckResult, CheckStatus
-from headrace.catalog.records import Column as DatasetColumn
-from headrace.catalog.schema import sensitive
-from headrace.severity import Severity
-from headrace.spark.errors import InvalidCheck
-from headrace.stores.files import predicates
-from headrace.stores.files.footers import Footer
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-
-WHOLE_KINDS = frozenset({"row_count", "unique", "unique_values_eq", "pandera"})
-PARTITION_KIND = "partition"
+from headrace.catalog.records import Check, CheckResult
+from headrace.files.formats import PARQUET
+from headrace.files.opening import files_for
+from headrace.stores.checks import readback
+from headrace.stores.checks.audit import Audit, RowCheck, result, row_count_result, unique_columns
+from headrace.stores.checks.evaluation import frame_result, repeated_keys, row_result, unique_result
+from headrace.stores.checks.summary import Bounds, Summary
+from headrace.stores.files.directories import OutputDirectories, OutputDirectory
+from headrace.stores.files.proofs import column_scans
+from headrace.stores.files.proofs.dictionaries import known_values
+from headrace.stores.writes import PartitionWrite
 
 
-@dataclass(frozen=True)
-class RowCheck:
-    """A check of single rows, and the columns that an example may show."""
+def with_footers(
+    output_directories: OutputDirectories, types: Mapping[str, str], single: Summary | None
+) -> OutputDirectories:
+    """Return the directories with computed footers, for formats without footers.
 
-    check: Check
-    types: Mapping[str, str]  # column -> Spark's simple type name
-    shown: tuple[str, ...]
-    bounded: bool  # the files' footers may prove it
-    valued: bool  # the values of the text column may prove it, in a dictionary or all of them
-
-    @cached_property
-    def failing(self) -> Column:
-        """The condition for a failing row; created on demand, since the JVM builds it piece by piece."""
-        return predicates.failing(self.check, self.types)
-
-
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """The checks of one write, grouped by method."""
-
-    types: Mapping[str, str]  # column -> Spark's simple type name
-    sensitive: frozenset[str]
-    rows: tuple[RowCheck, ...]
-    whole: tuple[Check, ...]
-    partition: Check
-
-    @property
-    def quarantined(self) -> Column | None:
-        """The condition for quarantined rows, never null; None if no check quarantines rows."""
-        from pyspark.sql import functions as F
-
-        conditions = [F.coalesce(r.failing, F.lit(False)) for r in self.rows if r.check.quarantine]
-        return reduce(or_, conditions) if conditions else None
-
-    def require_valid(self, frame: DataFrame) -> None:
-        """Raise InvalidCheck naming the check whose condition Spark cannot resolve on the frame.
-
-        Conditions that bounds may prove have been checked against the columns' types before, so Spark accepts them.
-        """
-        asked = [row for row in self.rows if not row.bounded]
-        if not asked:
-            return
-        from pyspark.errors import AnalysisException, ParseException
-
-        try:
-            _ = frame.where(reduce(or_, (row.failing for row in asked))).schema
-        except (AnalysisException, ParseException) as error:
-            for row in asked:
-                try:
-                    _ = frame.where(row.failing).schema
-                except (AnalysisException, ParseException) as culprit:
-                    message = str(culprit).partition("SQLSTATE")[0].strip()
-                    raise InvalidCheck(
-                        f"Check {row.check.name} cannot be evaluated: {message} Correct its expression or parameters."
-                    ) from error
-            raise
-
-    def counts(self, scope: Column, accepted: Column, footers: bool) -> dict[str, Column]:
-        """Return the counts of failing rows to compute while writing, by check name.
-
-        scope: the rows that are written at all; accepted: those that are not quarantined (both never null). footers:
-        the files will have footers and dictionaries, which may replace a count.
-        """
-        return {
-            r.check.name: predicates.counted((scope if r.check.quarantine else accepted) & r.failing)
-            for r in self.rows
-            if not (footers and (r.bounded or r.valued) and not r.check.quarantine)
-        }
-
-    def proven(self, row: RowCheck, observed: Mapping[str, int], footer: Footer | None) -> bool:
-        """Return True if it is known without reading that no row of a version fails."""
-        if row.check.name in observed:
-            return observed[row.check.name] == 0
-        if footer is None or row.check.column is None or row.check.quarantine:
-            return False
-        return predicates.proven(row.check, self.types[row.check.column], footer.columns[row.check.column])
-
-
-def plan(checks: Sequence[Check], columns: Sequence[DatasetColumn]) -> Audit:
-    """Group the checks of a dataset with these columns.
-
-    Raises InvalidCheck for an unknown kind, a missing column, invalid parameters, or quarantine in a check that is not
-    a row check.
+    single: the counts of a write of one version; the partitions of a range and quarantined rows are counted now.
     """
-    types = {column.name: column.type for column in columns}
-    hidden = sensitive(columns)
-    rows, whole, partition = [], [], Check(PARTITION_KIND, PARTITION_KIND)
-    for check in checks:
-        if predicates.is_row_check(check.kind):
-            rows.append(_row_check(check, types, hidden))
-        elif check.quarantine:
-            raise InvalidCheck(
-                f"Check {check.name}: {check.kind} is a dataset check and cannot identify the rows to set "
-                "aside. Remove `quarantine`, or use a row check."
-            )
-        elif check.kind == PARTITION_KIND:
-            partition = check
-        elif check.kind in WHOLE_KINDS:
-            whole.append(_dataset_check(check, types))
-        else:
-            known = ", ".join(sorted(predicates.KINDS | WHOLE_KINDS | {PARTITION_KIND}))
-            raise InvalidCheck(f"Check {check.name}: unknown kind {check.kind!r}. Known are {known}.")
-    return Audit(types, hidden, tuple(rows), tuple(whole), partition)
 
+    def measured(side: Sequence[OutputDirectory], known: Summary | None) -> list[OutputDirectory]:
+        if all(output_directory.footer is not None for output_directory in side):
+            return list(side)
+        if known is not None:
+            return [dataclasses.replace(output_directory, footer=known) for output_directory in side]
+        found = readback.summaries(output_directories.frame(side), types)
+        empty = Summary(0, {name: Bounds(0, 0) for name in types})
+        return [
+            dataclasses.replace(output_directory, footer=found.get(output_directory.partition, empty))
+            for output_directory in side
+        ]
 
-def result(check: Check, failed_rows: int | None, passed: bool, detail: Mapping[str, Any]) -> CheckResult:
-    """Create a check's result: quarantined rows and failures of severity WARN are warnings."""
-    if passed:
-        return CheckResult(check.name, CheckStatus.PASS, failed_rows, detail)
-    warn = check.quarantine or check.severity is Severity.WARNING
-    return CheckResult(check.name, CheckStatus.WARN if warn else CheckStatus.FAIL, failed_rows, detail)
-
-
-def row_count_result(check: Check, row_count: int) -> CheckResult:
-    """Create the result of a `row_count` check."""
-    low, high = check.parameters.get("min"), check.parameters.get("max")
-    passed = (low is None or row_count >= low) and (high is None or row_count <= high)
-    return result(check, None, passed, {"row_count": row_count, **check.parameters})
-
-
-def _row_check(check: Check, types: Mapping[str, str], sensitive: frozenset[str]) -> RowCheck:
-    """Create the check with its condition and examples: for an sql check all columns it uses, for not_null none."""
-    predicates.validate(check, types)
-    used = _columns_of(check) if check.kind == "sql" else () if check.kind == "not_null" else (check.column,)
-    lowered = {name.lower() for name in used if name is not None}
-    shown = tuple(
-        name
-        for name, type in types.items()
-        if name.lower() in lowered and name not in sensitive and _orderable(type)
+    return dataclasses.replace(
+        output_directories,
+        accepted=measured(output_directories.accepted, single),
+        quarantined=measured(output_directories.quarantined, None),
     )
-    valued = check.kind in predicates.VALUED and check.column is not None and types[check.column] == "string"
-    return RowCheck(check, types, shown, check.kind in predicates.BOUNDED, valued)
 
 
-def _columns_of(check: Check) -> tuple[str, ...]:
-    """Return the columns that an sql check uses; raises InvalidCheck if it cannot be parsed."""
-    expression = str(check.parameters.get("expression") or "")
-    try:
-        tree = sqlglot.parse_one(expression, dialect="spark")
-    except sqlglot.errors.SqlglotError as error:
-        raise InvalidCheck(
-            f"Check {check.name}: {expression!r} is not a SQL expression: {_plain(error)}"
-        ) from error
-    return tuple(column.name for column in tree.find_all(exp.Column))
+def results(
+    output_directories: OutputDirectories,
+    audit: Audit,
+    partition: PartitionWrite | None,
+    observed: Mapping[str, Any],
+) -> dict[str | None, list[CheckResult]]:
+    """Return the check results of each partition, in the order of the checks, `partition` last."""
+    found: dict[str | None, list[CheckResult]] = {
+        output_directory.partition: [] for output_directory in output_directories.accepted
+    }
+    aside = {
+        output_directory.partition: output_directory for output_directory in output_directories.quarantined
+    }
+    failed = _failures(output_directories, audit, observed)
+    for row in audit.rows:
+        for key, outcomes in found.items():
+            place = aside[key].location if row.check.quarantine else None
+            outcomes.append(row_result(row, failed.get((row.check.name, key)), place))
+    repeated = _repeated(output_directories, audit)
+    for check in audit.whole:
+        for key, outcome in _whole(output_directories, audit, check, repeated).items():
+            found[key].append(outcome)
+    if partition is not None:
+        outcome = _partition(audit, observed)
+        for outcomes in found.values():
+            outcomes.append(outcome)
+    return found
 
 
-def _plain(error: sqlglot.errors.SqlglotError) -> str:
-    """Return the parser's message without terminal colours."""
-    first: dict[str, Any] = (getattr(error, "errors", None) or [{}])[0]
-    return str(first.get("description") or error)
+def _failures(
+    output_directories: OutputDirectories, audit: Audit, observed: Mapping[str, Any]
+) -> dict[tuple[str, str | None], readback.Failures]:
+    """Return failing rows and examples by check and partition, for checks not proven to pass; one job per side."""
+    counts = {
+        name.removeprefix("check:"): int(n) for name, n in observed.items() if name.startswith("check:")
+    }
+    failed: dict[tuple[str, str | None], readback.Failures] = {}
+    for side, aside in ((output_directories.accepted, False), (output_directories.quarantined, True)):
+        rows = [row for row in audit.rows if row.check.quarantine is aside]
+        filled = [output_directory for output_directory in side if output_directory.files]
+        doubtful = [
+            r
+            for r in rows
+            if not all(audit.proven(r, counts, output_directory.footer) for output_directory in filled)
+        ]
+        doubtful = _beyond_values(output_directories, filled, doubtful)
+        doubtful = _beyond_columns(output_directories, filled, doubtful)
+        if not doubtful:
+            continue
+        read = [
+            output_directory
+            for output_directory in filled
+            if not all(audit.proven(r, counts, output_directory.footer) for r in doubtful)
+        ]
+        for key, by_check in readback.failures(output_directories.frame(read), doubtful).items():
+            failed.update({(name, key): answer for name, answer in by_check.items()})
+    return failed
 
 
-def _dataset_check(check: Check, types: Mapping[str, str]) -> Check:
-    match check.kind:
-        case "unique":
-            named = unique_columns(check)
-            missing = [name for name in named if name not in types]
-            if missing or not named:
-                raise InvalidCheck(
-                    f"Check {check.name}: `columns` must name columns of the dataset; got {named!r}."
+def _beyond_values(
+    output_directories: OutputDirectories, filled: Sequence[OutputDirectory], rows: Sequence[RowCheck]
+) -> list[RowCheck]:
+    """Return the row checks that are not proven by the distinct values of their columns."""
+    asked = {str(row.check.column) for row in rows if row.valued}
+    if output_directories.format != PARQUET or not asked:
+        return list(rows)
+    files = files_for(output_directories.root, output_directories.session)
+    values = known_values(
+        files, (file for output_directory in filled for file in output_directory.files), asked
+    )
+    provable = [row for row in rows if row.valued and row.check.column in values]
+    if not readback.none_fails(output_directories.session, values, [row.failing for row in provable]):
+        return list(rows)
+    return [row for row in rows if row not in provable]
+
+
+def _beyond_columns(
+    output_directories: OutputDirectories, filled: Sequence[OutputDirectory], rows: Sequence[RowCheck]
+) -> list[RowCheck]:
+    """Return the row checks that are not proven by reading their columns."""
+    valued = [row for row in rows if row.valued]
+    if output_directories.format != PARQUET or not valued:
+        return list(rows)
+    files = files_for(output_directories.root, output_directories.session)
+    stored = [file for output_directory in filled for file in output_directory.files]
+    proven: set[str] = set()
+    for column in {str(row.check.column) for row in valued}:
+        checks = [row.check for row in valued if row.check.column == column]
+        proven |= column_scans.none_fails(files, stored, column, checks)
+    return [row for row in rows if not (row.valued and row.check.name in proven)]
+
+
+def _repeated(output_directories: OutputDirectories, audit: Audit) -> dict[str, list[OutputDirectory]]:
+    """Return, by `unique` check, the directories in which a key may occur twice."""
+    files = files_for(output_directories.root, output_directories.session)
+    doubtful: dict[str, list[OutputDirectory]] = {}
+    for check in audit.whole:
+        if check.kind == "unique":
+            doubtful[check.name] = [
+                output_directory
+                for output_directory in output_directories.accepted
+                if output_directory.files
+                and not (
+                    output_directories.format == PARQUET
+                    and column_scans.is_unique(
+                        files, output_directory.files, unique_columns(check), audit.types
+                    )
                 )
-        case "row_count":
-            unknown = set(check.parameters) - {"min", "max"}
-            if unknown or not check.parameters:
-                raise InvalidCheck(
-                    f"Check {check.name}: row_count requires `min`, `max` or both; got {dict(check.parameters)}."
-                )
-        case "unique_values_eq":
-            if check.column not in types or "values" not in check.parameters:
-                raise InvalidCheck(
-                    f"Check {check.name}: unique_values_eq needs a `column` of the dataset and `values`."
-                )
-        case "pandera":
-            if not isinstance(check.parameters.get("model"), str) or not isinstance(
-                check.parameters.get("check"), str
-            ):
-                raise InvalidCheck(
-                    f"Check {check.name}: a pandera check needs `model` (module:Class) and `check`."
-                )
-    return check
+            ]
+    return doubtful
 
 
-def unique_columns(check: Check) -> tuple[str, ...]:
-    """Return the columns of a `unique` check."""
-    named = check.parameters.get("columns") or check.column or ()
-    return (named,) if isinstance(named, str) else tuple(named)
+def _whole(
+    output_directories: OutputDirectories,
+    audit: Audit,
+    check: Check,
+    repeated: Mapping[str, Sequence[OutputDirectory]],
+) -> dict[str | None, CheckResult]:
+    """Return the results of a dataset check, by partition."""
+    if check.kind == "row_count":
+        return {
+            output_directory.partition: row_count_result(check, output_directory.measured.row_count)
+            for output_directory in output_directories.accepted
+        }
+    if check.kind == "unique":
+        doubtful = repeated[check.name]
+        failed = repeated_keys(output_directories.frame(doubtful), audit, check) if doubtful else {}
+        return {
+            output_directory.partition: unique_result(check, failed.get(output_directory.partition))
+            for output_directory in output_directories.accepted
+        }
+    return {
+        output_directory.partition: frame_result(
+            check, audit, output_directories.frame([output_directory]).drop(readback.PARTITION)
+        )
+        for output_directory in output_directories.accepted
+    }
 
 
-def _orderable(type: str) -> bool:
-    """Return True if Spark can compute a minimum of the type."""
-    return not any(word in type for word in ("map<", "variant", "interval"))
+def _partition(audit: Audit, observed: Mapping[str, Any]) -> CheckResult:
+    count = int(observed.get("partition", 0))  # not counted if all rows are of the only partition
+    hidden = audit.sensitive.intersection(audit.partition.parameters.get("columns", ()))
+    examples = dict.fromkeys(
+        observed[name]
+        for name in ("partition_low", "partition_high")
+        if observed.get(name) is not None and not hidden
+    )
+    return result(audit.partition, count, count == 0, {"examples": list(examples)} if examples else {})

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headrace.catalog.records import Column
-from headrace.stores.files.filesystem import StoredFile
-from headrace.stores.files.footers import Footer
+from headrace.files.filesystem import StoredFile
+from headrace.spark.quoting import quoted
+from headrace.stores.checks.readback import PARTITION
+from headrace.stores.checks.summary import Summary
+from headrace.stores.columns import schema_text
 from headrace.stores.files.partitions import COLUMN
-from headrace.stores.files.predicates import quoted
-from headrace.stores.files.readback import PARTITION
-from headrace.stores.files.reading import schema_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,10 +29,10 @@ class OutputDirectory:
     partition: str | None
     location: str
     files: Sequence[StoredFile] = ()
-    footer: Footer | None = None
+    footer: Summary | None = None
 
     @property
-    def measured(self) -> Footer:
+    def measured(self) -> Summary:
         """The footer, once it is known."""
         if self.footer is None:
             raise AssertionError(f"{self.location} has not been measured")

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 from headrace.catalog.records import Column as DatasetColumn
 from headrace.catalog.schema import nested_parts, struct_fields
 from headrace.spark.errors import SchemaMismatch
-from headrace.stores.files.formats import OutputFormat, null_marker
-from headrace.stores.files.predicates import counted, quoted
+from headrace.spark.quoting import quoted
+from headrace.stores.checks.predicates import counted
+from headrace.stores.files.options import null_marker
+from headrace.stores.writes import OutputFormat
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

@@ -10,17 +10,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headrace.catalog.records import Column, Version
-from headrace.stores.files.filesystem import Files
-from headrace.stores.files.formats import PARQUET
-from headrace.stores.files.opening import files_for
-from headrace.stores.files.predicates import quoted
+from headrace.files.filesystem import Files
+from headrace.files.formats import PARQUET
+from headrace.files.opening import files_for
+from headrace.spark.quoting import quoted
 from headrace.stores.files.reading import read_versions, require_complete
+from headrace.stores.protocol import Row
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import SparkSession
-
-Row = dict[str, str | None]
 
 # Types with the same text in Arrow, which takes milliseconds where a Spark job takes a tenth of a second.
 _PLAIN = frozenset(

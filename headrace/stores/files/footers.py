@@ -4,55 +4,27 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headrace.spark.errors import WarehouseUnavailable
-from headrace.stores.files.filesystem import Files, StoredFile
+from headrace.files.filesystem import Files, StoredFile
+from headrace.spark.errors import StoreUnavailable
+from headrace.stores.checks.summary import Bounds, Summary
 
 # Spark's marker of files whose days before 1582 are in the Julian calendar (datetimeRebaseModeInWrite=LEGACY).
 LEGACY_CALENDAR = b"org.apache.spark.legacyDateTime"
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Statistics of a column over a set of rows, as Python values of the column's type.
-
-    null_count, minimum and maximum are None if the files lack them: no values, a type without order, a text too long
-    for a footer, a NaN among the values.
-    """
-
-    row_count: int
-    null_count: int | None
-    minimum: Any = None
-    maximum: Any = None
-
-    @property
-    def all_null(self) -> bool:
-        """True if the column is known to have no values."""
-        return self.null_count == self.row_count
-
-
-@dataclass(frozen=True, slots=True)
-class Footer:
-    """Combined footer of some files."""
-
-    row_count: int
-    columns: Mapping[str, Bounds]
-
-
-def read_footers(files: Files, stored: Iterable[StoredFile], columns: Iterable[str]) -> Footer:
+def read_footers(files: Files, stored: Iterable[StoredFile], columns: Iterable[str]) -> Summary:
     """Read the combined footers of the files for these top-level columns (nested ones have no bounds).
 
-    Raises WarehouseUnavailable if a file cannot be read.
+    Raises StoreUnavailable if a file cannot be read.
     """
     wanted = frozenset(columns)
     parts = [_footer(_metadata(files, file), wanted) for file in stored]
-    return Footer(
+    return Summary(
         sum(part.row_count for part in parts),
         {name: _merged([part.columns[name] for part in parts]) for name in wanted},
     )
@@ -72,12 +44,12 @@ def _metadata(files: Files, file: StoredFile) -> pq.FileMetaData:
         try:
             return pq.read_metadata(source)
         except (pa.ArrowInvalid, OSError) as error:
-            raise WarehouseUnavailable(
+            raise StoreUnavailable(
                 f"{file.path} was written and does not read back as Parquet. Run again."
             ) from error
 
 
-def _footer(metadata: pq.FileMetaData, wanted: frozenset[str]) -> Footer:
+def _footer(metadata: pq.FileMetaData, wanted: frozenset[str]) -> Summary:
     places = top_level(metadata)
     groups = [metadata.row_group(g) for g in range(metadata.num_row_groups)]
     old_days = LEGACY_CALENDAR in (metadata.metadata or {})
@@ -90,7 +62,7 @@ def _footer(metadata: pq.FileMetaData, wanted: frozenset[str]) -> Footer:
             return Bounds(merged.row_count, merged.null_count)
         return merged
 
-    return Footer(metadata.num_rows, {name: bounds(name) for name in wanted})
+    return Summary(metadata.num_rows, {name: bounds(name) for name in wanted})
 
 
 def _bounds(chunk: pq.ColumnChunkMetaData, row_count: int) -> Bounds:

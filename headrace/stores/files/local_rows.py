@@ -12,14 +12,13 @@ import pyarrow.compute as pc
 from headrace.access.sensitivity import MASK
 from headrace.catalog.locators import FilesLocator
 from headrace.catalog.records import Version
-from headrace.stores.files.filesystem import LocalFiles, is_local
+from headrace.files.filesystem import LocalFiles, is_local
 from headrace.stores.files.first_rows import SPOKEN, first_batches, is_plain
 from headrace.stores.files.reading import require_complete
+from headrace.stores.protocol import JsonRow
 
 _NUMBERS = frozenset(["tinyint", "smallint", "int", "bigint", "float", "double"])
 _TIMES = frozenset(["date", "timestamp", "timestamp_ntz"])
-
-JsonRow = dict[str, Any]
 
 
 def local_rows(

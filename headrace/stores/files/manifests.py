@@ -1,97 +1,71 @@
 """Manifests: one JSON file per pointer, with which external readers find the published version.
 
-A manifest is a projection of its pointer, written from the catalog's current state. A crash between a publish and its
-manifest leaves it out of date; the next update of that pointer, or of all, corrects it.
+A manifest is the files store's reference to a published version: a projection of its pointer.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Engine
-
-from headrace.catalog.locators import FILES_STORE
-from headrace.catalog.published import in_turn
 from headrace.catalog.queries.rows import PublishedRow
-from headrace.settings import settings
-from headrace.spark.failures import explained
-from headrace.stores.files.filesystem import (
+from headrace.files.filesystem import (
     Files,
     LocalFiles,
     StoredFile,
     is_local,
     normalised,
 )
-from headrace.stores.files.opening import files_for
+from headrace.files.opening import files_for
+from headrace.spark.failures import explained
 from headrace.stores.files.partitions import escaped
+from headrace.stores.protocol import LazySession, Reference
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 _MAX_CONCURRENT_FILES = 16  # concurrent files; object stores are mostly waiting
 
-Session = Callable[[], "SparkSession"]
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """The current manifest of a pointer. rewritten: it was out of date."""
-
-    dataset: str
-    partition: str | None
-    tag: str
-    location: str
-    rewritten: bool
-
 
 def update_manifests(
-    engine: Engine, dataset: str, session: Session, partitions: Collection[str | None] | None = None
-) -> list[Manifest]:
-    """Update the dataset's manifests (of these partitions, or all) to the published versions; current ones are
-    unchanged, and those of withdrawn pointers are deleted.
+    dataset: str,
+    rows: Sequence[PublishedRow],
+    withdrawn: Sequence[str | None],
+    warehouse_uri: str,
+    session: LazySession,
+) -> list[Reference]:
+    """Update the manifests of the published versions; current ones are unchanged, and withdrawn ones are deleted.
 
     They are stored in `_published` next to the dataset's versions, named `<partition or "current">.json`, and replaced
-    atomically. External datasets have none: others write their files, to one place. Versions in other stores have none
-    either: they are found through their own catalogs. `session` is only called for files that are not on this machine.
-    Raises UnknownDataset, CatalogUnavailable, and ResourceError for one that cannot be written, after all others are.
+    atomically. `session` is only called for files that are not on this machine. Raises ResourceError for one that
+    cannot be written, after all others are.
     """
-    with in_turn(engine, dataset, partitions) as published:
-        if published.metadata.get("external"):
-            return []
-        warehouse = normalised(published.metadata.get("warehouse") or settings().warehouse_uri)
-        folder = f"{warehouse}/{dataset}/_published"
-        with explained(folder, wholly=True):
-            with ThreadPoolExecutor(_MAX_CONCURRENT_FILES) as writers:
-                updates = [
-                    writers.submit(_updated, row, folder, session)
-                    for row in published.rows
-                    if row.version.store == FILES_STORE
-                ]
-                removals = [
-                    writers.submit(_remove, _location(folder, partition), session)
-                    for partition in published.withdrawn
-                ]
-            for removal in removals:
-                removal.result()
-            return [update.result() for update in updates]
+    folder = f"{normalised(warehouse_uri)}/{dataset}/_published"
+    with explained(folder, wholly=True):
+        with ThreadPoolExecutor(_MAX_CONCURRENT_FILES) as writers:
+            updates = [writers.submit(_updated, row, folder, session) for row in rows]
+            removals = [
+                writers.submit(_remove, _location(folder, partition), session) for partition in withdrawn
+            ]
+        for removal in removals:
+            removal.result()
+        return [update.result() for update in updates]
 
 
-def _updated(row: PublishedRow, folder: str, session: Session) -> Manifest:
+def _updated(row: PublishedRow, folder: str, session: LazySession) -> Reference:
     location = _location(folder, row.partition)
     files = _files(location, session)
     behind = not (files.exists(location) and _is_of(files, location, row))
     if behind:
         stored = _files(row.version.location, session).data_files(row.version.location)
         files.replace_text(location, json.dumps(_content(row, stored), indent=2, default=str) + "\n")
-    return Manifest(row.dataset, row.partition, row.version.tag, location, behind)
+    return Reference(row.dataset, row.partition, row.version.tag, location, behind)
 
 
-def _remove(location: str, session: Session) -> None:
+def _remove(location: str, session: LazySession) -> None:
     files = _files(location, session)
     if files.exists(location):
         files.delete(location)
@@ -134,5 +108,5 @@ def _content(row: PublishedRow, stored: Sequence[StoredFile]) -> dict[str, Any]:
     }
 
 
-def _files(location: str, session: Session) -> Files:
+def _files(location: str, session: LazySession) -> Files:
     return LocalFiles() if is_local(location) else files_for(location, session())

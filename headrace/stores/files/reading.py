@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING
 
 from headrace.catalog.locators import FilesLocator
 from headrace.catalog.records import Column, Version
-from headrace.catalog.schema import nested_parts, struct_fields, widens
-from headrace.spark.errors import CorruptInput, SchemaMismatch, WarehouseUnavailable
+from headrace.files.formats import foreign_reader_options, reads_as
+from headrace.files.opening import files_for
+from headrace.spark.errors import CorruptInput, StoreUnavailable
 from headrace.spark.failures import corrupt, explained
-from headrace.stores.files.conversion import converted
-from headrace.stores.files.formats import OutputFormat, foreign_reader_options, reader_options
-from headrace.stores.files.opening import files_for
-from headrace.stores.files.predicates import quoted
+from headrace.spark.quoting import quoted
+from headrace.stores.columns import converted, merged_columns, schema_text, type_text
+from headrace.stores.files.options import reader_options
+from headrace.stores.writes import OutputFormat
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# Types that Spark's readers widen themselves, from left to right.
-_READ_AS_WIDER = (("tinyint", "smallint", "int", "bigint"), ("float", "double"))
 _BY_POSITION = "csv"
 _LISTINGS = 16  # directories listed concurrently; listing an object store is mostly waiting
 
@@ -54,7 +53,7 @@ def require_complete(session: SparkSession | None, versions: Sequence[Version]) 
             )
         try:
             sizes = files_for(version.location, session).sizes(version.location)
-        except WarehouseUnavailable as error:
+        except StoreUnavailable as error:
             raise corrupt(version, version.location, str(error).partition(". ")[0]) from error
         if version.byte_size is None:
             return  # the writer did not report the size
@@ -69,51 +68,12 @@ def require_complete(session: SparkSession | None, versions: Sequence[Version]) 
         list(listings.map(check, versions))
 
 
-def merged_columns(versions: Sequence[Version]) -> tuple[Column, ...]:
-    """Return the columns of the newest version, then those that only older ones have.
-
-    Raises SchemaMismatch naming the versions if a column has types that do not widen to the newest one's.
-    """
-    newest_first = sorted(versions, key=lambda v: (v.created_at, v.tag), reverse=True)
-    merged: dict[str, tuple[Column, Version]] = {}
-    for version in newest_first:
-        for column in version.columns:
-            kept, by = merged.setdefault(column.name, (column, version))
-            if kept.type != column.type and not widens(column.type, kept.type):
-                raise SchemaMismatch(
-                    f"{version.dataset}: column {column.name} is {column.type} in {_place(version)} and "
-                    f"{kept.type} in {_place(by)}. Materialize the older partitions again, or pin the input to "
-                    "versions that fit."
-                )
-    return tuple(column for column, _ in merged.values())
-
-
-def reads_as(old: str, new: str) -> bool:
-    """Return True if Spark's readers read a column of the one type as the other, which has all of its values."""
-    return any(old in line and new in line and line.index(old) < line.index(new) for line in _READ_AS_WIDER)
-
-
 def _reads_as(version: Version, columns: Sequence[Column]) -> bool:
     """Return True if the version's files can be read with these columns; otherwise they are converted afterwards."""
     types = {c.name: c.type for c in columns}
     return version.format != _BY_POSITION and all(
         types[c.name] == c.type or reads_as(c.type, types[c.name]) for c in version.columns
     )
-
-
-def schema_text(columns: Sequence[Column]) -> str:
-    """Format the columns as Spark DDL."""
-    return ", ".join(f"{quoted(column.name)} {_ddl(column.type)}" for column in columns)
-
-
-def _ddl(type: str) -> str:
-    """Return a type with the names of its fields quoted, which Spark's simple type names are not."""
-    if type.startswith("struct<"):
-        fields = (f"{quoted(name)}:{_ddl(inner)}" for name, inner in struct_fields(type).items())
-        return f"struct<{','.join(fields)}>"
-    if type.startswith(("array<", "map<")):
-        return f"{type.partition('<')[0]}<{','.join(map(_ddl, nested_parts(type)))}>"
-    return type
 
 
 def scan(
@@ -148,7 +108,7 @@ def _scan(session: SparkSession, versions: Sequence[Version], columns: Sequence[
                 else converted(F.col(quoted(c.name)), types[c.name], c.type).alias(c.name)
             )
             if c.name in types
-            else F.lit(None).cast(_ddl(c.type)).alias(c.name)
+            else F.lit(None).cast(type_text(c.type)).alias(c.name)
             for c in columns
         )
     )
@@ -160,7 +120,3 @@ def _options(version: Version) -> dict[str, str]:
     if kept is None:
         return reader_options(OutputFormat(version.format), len(version.columns))
     return foreign_reader_options(version.format, {name: str(value) for name, value in kept.items()})
-
-
-def _place(version: Version) -> str:
-    return version.tag if version.partition is None else f"{version.tag} (partition {version.partition})"

@@ -1,29 +1,25 @@
-"""The version store: each version is written once to its own directory, and read from there."""
+"""The files store: each version is written once to its own directory, and read from there."""
 
 from __future__ import annotations
 
-import re
-import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from headrace.catalog.records import Check, Column, Version
+from headrace.files.filesystem import normalised
+from headrace.files.formats import PARQUET, file_format
+from headrace.files.opening import files_for
 from headrace.spark.failures import explained
-from headrace.stores.files.filesystem import normalised
-from headrace.stores.files.first_rows import Row, first_rows
-from headrace.stores.files.formats import OutputFormat
-from headrace.stores.files.opening import files_for
-from headrace.stores.files.partitions import PartitionWrite
+from headrace.stores.files.first_rows import first_rows
 from headrace.stores.files.reading import read_versions, require_complete
-from headrace.stores.files.sizes import Size, size_of
-from headrace.stores.files.writing import WrittenVersion, write_version
+from headrace.stores.files.writing import write_version
+from headrace.stores.protocol import Row, Stored
+from headrace.stores.tags import begun, is_tag
+from headrace.stores.writes import OutputFormat, PartitionWrite, WrittenVersion
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-TAG = re.compile(r"(\d{8}T\d{6}Z)-[0-9a-f]{8}")
 
 
 class FilesStore:
@@ -38,11 +34,6 @@ class FilesStore:
         self._warehouse = normalised(warehouse_uri)
         files_for(self._warehouse, session)  # fails early, before the computation, if it cannot be reached
         self._inputs: dict[str, Version] = {}
-
-    @staticmethod
-    def tag() -> str:
-        """Generate a version tag: the time in UTC to the second, and eight random hex digits."""
-        return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
 
     def write(
         self,
@@ -60,11 +51,12 @@ class FilesStore:
         columns: the declared ones, which the frame must have by name and type in any order; they are written in the
         declared order. Empty: the frame's own. Rows with other partition keys are not written; the check `partition`
         fails with their number.
-        Raises SchemaMismatch, InvalidCheck, WarehouseUnavailable, CorruptInput (an input version's file) and
-        SparkUnavailable; files written by then belong to no version and are never read.
+        Raises ValueError for an unknown format, SchemaMismatch, InvalidCheck, StoreUnavailable, CorruptInput (an input
+        version's file) and SparkUnavailable; files written by then belong to no version and are never read.
         """
-        stored = output or OutputFormat()
-        location = self.location(dataset, tag, stored.warehouse)
+        stored = output or OutputFormat(PARQUET)
+        file_format(stored.format)
+        location = self.location(dataset, tag, stored.location)
         with self.explained(location):
             return write_version(
                 self._session,
@@ -98,36 +90,29 @@ class FilesStore:
 
     @contextmanager
     def explained(self, target: str, *, wholly: bool = False) -> Iterator[None]:
-        """Convert Spark's and Java's exceptions to WarehouseUnavailable, CorruptInput, ... where applicable.
+        """Convert Spark's and Java's exceptions to StoreUnavailable, CorruptInput, ... where applicable.
 
-        target: the subject of the message; wholly: see resources.failures.explained.
+        target: the subject of the message; wholly: see `spark.failures.explained`.
         """
         with explained(target, self._inputs.values(), wholly=wholly):
             yield
 
-    def sizes(self, location: str) -> Size:
-        """Return bytes, files and checksum of a location, a directory or a file.
+    def location(self, dataset: str, tag: str, base_uri: str | None = None) -> str:
+        """Return the directory of a dataset's tag; `base_uri` if it is not the configured warehouse."""
+        return f"{normalised(base_uri) if base_uri else self._warehouse}/{dataset}/{tag}"
 
-        Raises WarehouseUnavailable if it does not exist.
-        """
-        return size_of(files_for(location, self._session).data_files(location))
-
-    def exists(self, location: str) -> bool:
-        """Return True if the location exists."""
-        return files_for(location, self._session).exists(location)
-
-    def location(self, dataset: str, tag: str, warehouse: str | None = None) -> str:
-        """Return the directory of a dataset's tag; `warehouse` if it is not the configured one."""
-        return f"{normalised(warehouse) if warehouse else self._warehouse}/{dataset}/{tag}"
-
-    def tags(self, dataset: str, warehouse: str | None = None) -> list[str]:
+    def tags(self, dataset: str, base_uri: str | None = None) -> list[str]:
         """Return the tags with files of the dataset, whether the catalog knows them or not."""
-        folder = self.location(dataset, "", warehouse)
-        return [name for name in files_for(folder, self._session).folders(folder) if TAG.fullmatch(name)]
+        folder = self.location(dataset, "", base_uri)
+        return [name for name in files_for(folder, self._session).folders(folder) if is_tag(name)]
 
-    def delete(self, dataset: str, tag: str, warehouse: str | None = None) -> None:
-        """Delete the files of a tag of the dataset. Raises ValueError for an invalid tag."""
-        if not TAG.fullmatch(tag):
-            raise ValueError(f"{tag!r} is not a version tag")
-        location = self.location(dataset, tag, warehouse)
+    def stored(self, dataset: str, tag: str, base_uri: str | None = None) -> Stored:
+        """Return the directory of a tag and the size of its files. Raises StoreUnavailable."""
+        location = self.location(dataset, tag, base_uri)
+        return Stored(location, sum(files_for(location, self._session).sizes(location)))
+
+    def delete(self, dataset: str, tag: str, base_uri: str | None = None) -> None:
+        """Delete the files of a tag of the dataset. Raises ValueError for an invalid tag, StoreUnavailable."""
+        begun(tag)
+        location = self.location(dataset, tag, base_uri)
         files_for(location, self._session).delete(location)

@@ -3,54 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from headrace.catalog.locators import Locator
 from headrace.catalog.records import Check, CheckResult, Column
 from headrace.catalog.schema import sensitive
+from headrace.files.filesystem import Files, StoredFile
+from headrace.files.formats import PARQUET
+from headrace.files.sizes import size_of
 from headrace.spark.errors import SchemaMismatch
-from headrace.stores.files import audit_plan as auditing
-from headrace.stores.files.audit import Audit, plan
+from headrace.spark.quoting import literal, quoted
+from headrace.stores.checks.audit import Audit, plan
+from headrace.stores.checks.readback import PARTITION, summary_aggregates, summary_of
+from headrace.stores.checks.summary import statistics
+from headrace.stores.columns import conformed
+from headrace.stores.files import audit as auditing
 from headrace.stores.files.directories import ACCEPTED, QUARANTINED, ROWS, OutputDirectories, OutputDirectory
 from headrace.stores.files.fidelity import lossy_counts, require_kept, require_names
-from headrace.stores.files.filesystem import Files, StoredFile
-from headrace.stores.files.footers import Footer, read_footers
-from headrace.stores.files.formats import PARQUET, OutputFormat, reader_options, writer_options
-from headrace.stores.files.partitions import COLUMN, PartitionWrite, directory
-from headrace.stores.files.predicates import literal, quoted
-from headrace.stores.files.readback import PARTITION, footer_of, jsonable, summary_aggregates
-from headrace.stores.files.sizes import size_of
+from headrace.stores.files.footers import read_footers
+from headrace.stores.files.options import reader_options, writer_options
+from headrace.stores.files.partitions import COLUMN, directory
+from headrace.stores.writes import OutputFormat, PartitionWrite, WrittenVersion
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenVersion:
-    """A written version that is not published yet.
-
-    location: the directory that readers will read. statistics: column -> null_count, min, max as JSON values, each
-    omitted if unknown, and only null_count for a sensitive column. read_options: Spark's reader options for it, stored
-    in the version's metadata as `options`. quarantine_location: the location of quarantined rows, None if there are
-    none. checksum: see `sizes`. locator: for a store that does not keep files at `location`.
-    """
-
-    partition: str | None
-    location: str
-    row_count: int
-    byte_size: int
-    file_count: int
-    checksum: str
-    columns: tuple[Column, ...]
-    statistics: Mapping[str, Mapping[str, Any]]
-    check_results: tuple[CheckResult, ...]
-    read_options: Mapping[str, str]
-    quarantine_location: str | None = None
-    quarantine_rows: int = 0
-    locator: Locator | None = None
 
 
 def write_version(
@@ -94,35 +71,6 @@ def write_version(
             output_directories.accepted, output_directories.quarantined
         )
     ]
-
-
-def conformed(df: DataFrame, declared: Sequence[Column], dataset: str) -> tuple[Column, ...]:
-    """Return the declared columns, if the frame has exactly these by name and type; the frame's own if none are
-    declared.
-
-    Raises SchemaMismatch listing every difference.
-    """
-    found = {field.name: field for field in df.schema.fields}
-    if not found or len(found) < len(df.schema.fields):
-        raise SchemaMismatch(
-            f"{dataset}: the result has no columns, or duplicate column names: {df.columns}."
-        )
-    if not declared:
-        return tuple(Column(f.name, f.dataType.simpleString(), f.nullable) for f in found.values())
-    expected = {column.name: column for column in declared}
-    differences = [f"{name} is missing" for name in expected if name not in found]
-    differences += [f"{name} is not declared" for name in found if name not in expected]
-    differences += [
-        f"{name} is {found[name].dataType.simpleString()}, declared {column.type}"
-        for name, column in expected.items()
-        if name in found and found[name].dataType.simpleString() != column.type
-    ]
-    if differences:
-        raise SchemaMismatch(
-            f"{dataset}: the result does not have the declared columns: {'; '.join(differences)}. Correct the "
-            "transform or the declaration."
-        )
-    return tuple(declared)
 
 
 def _write(
@@ -225,7 +173,7 @@ def _output_directories(
     )
     files.sync(root)
     return auditing.with_footers(
-        output_directories, audit.types, footer_of(observed, audit.types) if "rows" in observed else None
+        output_directories, audit.types, summary_of(observed, audit.types) if "rows" in observed else None
     )
 
 
@@ -245,20 +193,9 @@ def _written(
         file_count=size.file_count,
         checksum=size.checksum,
         columns=tuple(output_directories.columns),
-        statistics=_statistics(footer, sensitive(output_directories.columns)),
+        statistics=statistics(footer, sensitive(output_directories.columns)),
         check_results=tuple(results),
         read_options=output_directories.options,
         quarantine_location=set_aside.location if set_aside is not None and aside else None,
         quarantine_rows=aside,
     )
-
-
-def _statistics(footer: Footer, sensitive: frozenset[str]) -> dict[str, dict[str, Any]]:
-    """Return the known null_count, min and max per column; for a sensitive one no bounds, which are values."""
-    statistics: dict[str, dict[str, Any]] = {}
-    for name, bounds in footer.columns.items():
-        values: dict[str, Any] = {"null_count": bounds.null_count}
-        if name not in sensitive:
-            values |= {"min": jsonable(bounds.minimum), "max": jsonable(bounds.maximum)}
-        statistics[name] = {key: value for key, value in values.items() if value is not None}
-    return statistics

@@ -17,9 +17,9 @@ from headrace.catalog.registry import record_load, register
 from headrace.catalog.runs import attempt
 from headrace.cli.common import frames
 from headrace.database.connection import transaction
+from headrace.files.filesystem import local_path
 from headrace.settings import settings
 from headrace.slas.tick import evaluate
-from headrace.stores.files.filesystem import local_path
 from tests.platform.cli.conftest import put
 
 Invoke = Callable[..., Result]
@@ -287,7 +287,7 @@ def test_rollback_reports_an_outdated_manifest(stocked: Stocked, invoke: Invoke)
     result = invoke("rollback", "shop/raw", "--yes", "--json")
     message = complaint(result)
     assert json.loads(result.stdout)["to"] == "raw-1"
-    assert "shop/raw is rolled back, but its manifest could not be written" in message
+    assert "shop/raw is rolled back, but its manifest or other reference could not be updated" in message
     assert "readers still find raw-2" in message
     assert "run `headrace manifests shop/raw`" in message
     assert queries.version(engine, "shop/raw").version.tag == "raw-1"

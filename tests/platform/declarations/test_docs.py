@@ -18,7 +18,7 @@ EXAMPLE = re.compile(r"```(?:yaml|sql|python)\n(?:#|--) assets/(\S+)\n(.*?)```",
 
 
 def test_all_examples_load_as_one_project(project: Project) -> None:
-    pytest.importorskip("headrace.stores.files.models")
+    pytest.importorskip("headrace.stores.checks.models")
     examples: dict[str, list[str]] = {}
     for path, text in EXAMPLE.findall(DOCS):
         examples.setdefault(path, []).append(text)

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from headrace.catalog.published import newest
 from headrace.database.connection import transaction
-from headrace.stores.files.filesystem import local_path
+from headrace.files.filesystem import local_path
 from tests.platform.projects import failure, load_project, write_project
 
 pytestmark = pytest.mark.usefixtures("spark")

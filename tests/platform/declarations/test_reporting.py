@@ -15,8 +15,8 @@ from headrace.catalog.publishing import publish
 from headrace.catalog.records import Publication, RunState
 from headrace.database.connection import transaction
 from headrace.execution import materialization as run
+from headrace.files.filesystem import local_path
 from headrace.settings import settings
-from headrace.stores.files.filesystem import local_path
 from tests.platform.projects import Project, checks, load_project, write_project
 
 pytestmark = pytest.mark.usefixtures("spark")

@@ -22,7 +22,7 @@ from headrace.events.openlineage.ingestion import ingest
 from headrace.events.openlineage.model import Result
 from headrace.exports.copy import VIEWS
 from headrace.exports.tables import in_schema
-from headrace.stores.files.formats import FORMATS
+from headrace.files.formats import FORMATS
 from tests.platform.exports.conftest import EARLIER, LONG, RUN, Filled, columns, event, facet
 
 OURS = "headrace://default"

@@ -22,7 +22,7 @@ from headrace.catalog.queries import version
 from headrace.catalog.records import CheckStatus, Column, Version
 from headrace.execution.landed.observation import Memory, observe
 from headrace.execution.plan import ExternalPlan
-from headrace.stores.files.formats import FORMATS
+from headrace.files.formats import FORMATS
 from headrace.stores.files.store import FilesStore
 
 if TYPE_CHECKING:
@@ -380,7 +380,7 @@ def test_what_came_to_nothing_is_not_read_again(
     os.utime(file, ns=(0, 10**18))
     first = observe(engine, [blocked, touched], memory=memory)
     monkeypatch.setattr(
-        "headrace.stores.files.filesystem.LocalFiles.data_files", lambda *_: pytest.fail("it is read again")
+        "headrace.files.filesystem.LocalFiles.data_files", lambda *_: pytest.fail("it is read again")
     )
     again = observe(engine, [blocked, touched], memory=memory)
     assert (again.problems, again.new) == (first.problems, ())

@@ -18,6 +18,8 @@ from headrace.events.openlineage.renames import follow_declarations
 from headrace.orchestration.garbage import garbage
 from headrace.settings import settings
 from headrace.stores.files.store import FilesStore
+from headrace.stores.store import OpenStores
+from headrace.stores.tags import new_tag
 from tests.platform.projects import load_project, write_project
 
 if TYPE_CHECKING:
@@ -32,33 +34,41 @@ def store(tmp_path: Path, engine: Engine, spark: SparkSession) -> FilesStore:
     """A warehouse with one published version and files left by a dead run."""
     load_project(write_project(tmp_path / "project", "shop", DECLARATION), engine).materialize()
     found = FilesStore(spark, settings().warehouse_uri)
-    spark.range(3).write.parquet(found.location("shop/numbers", found.tag()))
+    spark.range(3).write.parquet(found.location("shop/numbers", new_tag()))
     return found
 
 
-def test_a_directory_that_no_version_names_is_garbage(store: FilesStore, engine: Engine) -> None:
-    (found,) = garbage(engine, store, now=LATER)
+@pytest.fixture
+def stores(spark: SparkSession) -> OpenStores:
+    return OpenStores(spark, settings().warehouse_uri)
+
+
+def test_a_directory_that_no_version_names_is_garbage(
+    store: FilesStore, stores: OpenStores, engine: Engine
+) -> None:
+    (found,) = garbage(engine, stores, now=LATER)
 
     assert found.byte_size > 0
-    store.delete(found.dataset, found.tag)
+    assert found.store == "files"
+    stores.named(found.store).delete(found.dataset, found.tag)
     published = newest(engine, "shop/numbers")
     assert published is not None
     assert store.tags("shop/numbers") == [published.tag]
     assert store.read([published]).count() == 5
 
 
-def test_what_is_recent_is_left_alone(store: FilesStore, engine: Engine) -> None:
-    assert garbage(engine, store, timedelta(hours=1)) == []
+def test_what_is_recent_is_left_alone(store: FilesStore, stores: OpenStores, engine: Engine) -> None:
+    assert garbage(engine, stores, timedelta(hours=1)) == []
 
 
 def test_nothing_is_garbage_while_an_older_run_lives(
-    store: FilesStore, engine: Engine, spark: SparkSession
+    store: FilesStore, stores: OpenStores, engine: Engine, spark: SparkSession
 ) -> None:
     with attempt(engine, run_id=uuid4(), process_key="shop/numbers"):
-        later = FilesStore.tag()
+        later = new_tag()
         spark.range(1).write.parquet(store.location("shop/numbers", later))
 
-        found = garbage(engine, store, now=LATER)
+        found = garbage(engine, stores, now=LATER)
 
     assert later not in {each.tag for each in found}
 
@@ -69,11 +79,11 @@ def test_only_a_tag_is_ever_deleted(store: FilesStore) -> None:
 
 
 def test_the_files_of_a_renamed_dataset_are_no_garbage_if_its_former_key_is_declared_again(
-    store: FilesStore, engine: Engine
+    store: FilesStore, stores: OpenStores, engine: Engine
 ) -> None:
     published = newest(engine, "shop/numbers")
     assert published is not None
     follow_declarations(engine, [DatasetRecord("shop/figures", "parquet", renamed_from="shop/numbers")])
     register(engine, [DatasetRecord("shop/numbers", "parquet")])
     assert published.tag in store.tags("shop/numbers")
-    assert published.tag not in {each.tag for each in garbage(engine, store, now=LATER)}
+    assert published.tag not in {each.tag for each in garbage(engine, stores, now=LATER)}

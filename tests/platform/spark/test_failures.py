@@ -9,7 +9,7 @@ from py4j.clientserver import ClientServer, JavaParameters
 from py4j.protocol import Py4JNetworkError
 from pyspark.errors import PySparkException
 
-from headrace.spark.errors import ResourceError, SparkUnavailable, WarehouseUnavailable
+from headrace.spark.errors import ResourceError, SparkUnavailable, StoreUnavailable
 from headrace.spark.failures import explained
 
 
@@ -59,6 +59,6 @@ def test_what_is_unknown_of_sparks_passes_unless_nothing_but_spark_is_within() -
 
 def test_no_message_says_what_was_published() -> None:
     """The message may be about a run that has published already."""
-    with pytest.raises(WarehouseUnavailable, match="Disk full") as raised, explained("shop/orders"):
+    with pytest.raises(StoreUnavailable, match="Disk full") as raised, explained("shop/orders"):
         raise PySparkException("java.io.IOException: No space left on device")
     assert "published" not in str(raised.value)

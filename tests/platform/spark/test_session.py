@@ -170,8 +170,8 @@ def test_spark_connect_writes_audits_and_reads(tmp_path: Path) -> None:
         from headrace.catalog.records import Check
         from headrace.catalog.records import Outcome
         from headrace.catalog.records import Version
-        from headrace.spark.errors import WarehouseUnavailable
-        from headrace.stores.files.partitions import PartitionWrite
+        from headrace.spark.errors import StoreUnavailable
+        from headrace.stores.writes import PartitionWrite
         from headrace.spark.progress import progress
         from headrace.spark.session import SparkResource
         from headrace.stores.files.store import FilesStore
@@ -201,14 +201,14 @@ def test_spark_connect_writes_audits_and_reads(tmp_path: Path) -> None:
         print(store.read(versions).count(), spark.is_remote)
         try:
             FilesStore(spark.session, "hdfs://x/w")
-        except WarehouseUnavailable as error:
+        except StoreUnavailable as error:
             print(error)
     """
     zero, one, read, elsewhere = _run(script, tmp_path).splitlines()
     assert zero == "0 4 1 PASS PASS WARN PASS"
     assert one == "1 5 0 FAIL PASS PASS PASS"
     assert read == "9 True"
-    assert elsewhere.startswith("With Spark Connect the warehouse must be a folder")
+    assert elsewhere.startswith("With Spark Connect, files must be in a folder")
 
 
 @pytest.mark.parametrize(

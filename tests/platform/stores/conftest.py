@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from headrace.catalog.records import Outcome, Version
 from headrace.stores.files.store import FilesStore
-from headrace.stores.files.writing import WrittenVersion
+from headrace.stores.writes import WrittenVersion
 
 
 @pytest.fixture

@@ -19,10 +19,11 @@ from pyspark.sql import functions as F
 from headrace.catalog.records import Check, CheckStatus, Column
 from headrace.severity import Severity
 from headrace.spark.errors import InvalidCheck
-from headrace.stores.files import predicates
-from headrace.stores.files.footers import Bounds
-from headrace.stores.files.models import checks_of, load_model
-from headrace.stores.files.partitions import PartitionWrite
+from headrace.stores.checks import predicates
+from headrace.stores.checks.models import checks_of, load_model
+from headrace.stores.checks.summary import Bounds
+from headrace.stores.tags import new_tag
+from headrace.stores.writes import PartitionWrite
 
 DAY = dt.date(2020, 1, 2)
 AT = dt.datetime(2020, 1, 2, 3, tzinfo=dt.UTC)
@@ -104,7 +105,7 @@ def test_verdicts_are_panderas(spark: SparkSession, store: Any, column: Any) -> 
     for rows in (VALUES[column], VALUES[column][:1], VALUES[column][:-1], [(None,)]):
         frame = spark.createDataFrame(rows, schema).coalesce(1)
         checks = [Check(str(i), kind, column, parameters) for i, (kind, _, parameters) in enumerate(cases)]  # type: ignore[arg-type]
-        [written] = store.write(frame, dataset="shop/orders", tag=store.tag(), checks=checks)
+        [written] = store.write(frame, dataset="shop/orders", tag=new_tag(), checks=checks)
         ours = {result.name: result.status is CheckStatus.PASS for result in written.check_results}
         theirs = {str(i): _pandera_says(frame, *case) for i, case in enumerate(cases)}
         assert ours == theirs, rows
@@ -114,7 +115,7 @@ def test_verdicts_are_panderas(spark: SparkSession, store: Any, column: Any) -> 
 def test_failing_rows_are_counted_and_shown_unless_sensitive(
     spark: SparkSession, store: Any, format: Any
 ) -> None:
-    from headrace.stores.files.formats import OutputFormat
+    from headrace.stores.writes import OutputFormat
 
     rows = [(1, "a@x", None), (5, "b", 1.0), (9, "c", None), (9, "d", 2.0)]
     frame = spark.createDataFrame(rows, "n int, email string, x double").repartition(2)
@@ -132,7 +133,7 @@ def test_failing_rows_are_counted_and_shown_unless_sensitive(
     [written] = store.write(
         frame,
         dataset="shop/orders",
-        tag=store.tag(),
+        tag=new_tag(),
         output=OutputFormat(format),
         columns=columns,
         checks=checks,
@@ -166,7 +167,7 @@ def test_no_value_of_a_sensitive_column_is_kept(spark: SparkSession, store: Any)
     [written] = store.write(
         frame,
         dataset="shop/people",
-        tag=store.tag(),
+        tag=new_tag(),
         columns=columns,
         checks=checks,
         partition=PartitionWrite("email", ("a@x",)),
@@ -269,7 +270,7 @@ def test_a_check_that_cannot_be_evaluated_says_why(
 ) -> None:
     frame = spark.createDataFrame([(1, "a")], "n int, text string")
     with pytest.raises(InvalidCheck, match=message):
-        store.write(frame, dataset="shop/orders", tag=store.tag(), checks=[check])
+        store.write(frame, dataset="shop/orders", tag=new_tag(), checks=[check])
 
 
 @pytest.mark.parametrize(
@@ -286,14 +287,14 @@ def test_numbers_beyond_64_bits_are_compared(
 ) -> None:
     frame = spark.sql(f"SELECT CAST(1 AS {type}) AS n")
     checks = [Check("wide", kind, "n", parameters)]
-    [written] = store.write(frame, dataset="shop/orders", tag=store.tag(), checks=checks)
+    [written] = store.write(frame, dataset="shop/orders", tag=new_tag(), checks=checks)
     assert [each.status for each in written.check_results] == [status]
 
 
 def test_a_number_that_spark_has_not_is_refused(spark: SparkSession, store: Any) -> None:
     checks = [Check("c", "less_than", "n", {"max_value": 10**38})]
     with pytest.raises(InvalidCheck, match="at most 38 digits"):
-        store.write(spark.range(1).toDF("n"), dataset="shop/orders", tag=store.tag(), checks=checks)
+        store.write(spark.range(1).toDF("n"), dataset="shop/orders", tag=new_tag(), checks=checks)
 
 
 class Orders(DataFrameModel):
@@ -356,7 +357,7 @@ def test_custom_checks_are_run_by_pandera_on_each_version(spark: SparkSession, s
     frame = spark.createDataFrame(
         [(1, "a", None), (2, "b", None), (3, "b", None)], "n int, text string, amount decimal(6,2)"
     )
-    [written] = store.write(frame, dataset="shop/orders", tag=store.tag(), checks=custom)
+    [written] = store.write(frame, dataset="shop/orders", tag=new_tag(), checks=custom)
     assert [(r.name, r.status.value, dict(r.detail)) for r in written.check_results] == [
         ("n_few_values", "FAIL", {}),
         ("sum_is_small", "PASS", {}),

@@ -17,16 +17,17 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from headrace.catalog.records import Check
-from headrace.stores.files import readback
-from headrace.stores.files.opening import files_for
+from headrace.files.opening import files_for
+from headrace.stores.checks import readback
 from headrace.stores.files.proofs import column_scans
 from headrace.stores.files.proofs.regular_expressions import re2_pattern
+from headrace.stores.tags import new_tag
 
 MANY = [f"code {i}" for i in range(3000)]
 
 
 def _results(store: Any, frame: Any, *checks: Any) -> Any:
-    [written] = store.write(frame, dataset="shop/codes", tag=store.tag(), checks=checks)
+    [written] = store.write(frame, dataset="shop/codes", tag=new_tag(), checks=checks)
     return {result.name: (result.status.value, result.failed_rows) for result in written.check_results}
 
 
@@ -138,7 +139,7 @@ def test_checks_of_text_have_the_same_results_either_way(
 
 def test_bytes_that_are_no_text_prove_nothing(spark: SparkSession, store: Any) -> None:
     frame = spark.sql("SELECT CAST(X'61FF62' AS STRING) AS code")
-    [written] = store.write(frame, dataset="shop/codes", tag=store.tag())
+    [written] = store.write(frame, dataset="shop/codes", tag=new_tag())
     files = files_for(written.location, spark)
     stored = files.data_files(written.location)
     checks = [Check("any", "str_contains", "code", {"pattern": "a"})]

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.stores.files.columnar import orc_contents, parquet_contents
+from headrace.files.columnar import orc_contents, parquet_contents
 
 TYPES = {
     "flag": "boolean",

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.spark.errors import WarehouseUnavailable
-from headrace.stores.files.filesystem import LocalFiles, is_local, local_path
+from headrace.files.filesystem import LocalFiles, is_local, local_path
+from headrace.spark.errors import StoreUnavailable
 from headrace.stores.files.store import FilesStore
 
 
@@ -66,5 +66,5 @@ def test_what_is_written_is_on_disk_before_it_can_be_published(
 
 def test_no_location_is_not_the_working_directory() -> None:
     for ask in (LocalFiles().sizes, LocalFiles().data_files, LocalFiles().listing, LocalFiles().exists):
-        with pytest.raises(WarehouseUnavailable, match="without a location"):
+        with pytest.raises(StoreUnavailable, match="without a location"):
             ask("")

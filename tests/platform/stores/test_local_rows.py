@@ -10,9 +10,9 @@ import pytest
 
 from headrace.catalog.records import Version
 from headrace.stores.display import masked, rows
-from headrace.stores.files.formats import OutputFormat
 from headrace.stores.files.local_rows import local_rows
 from headrace.stores.files.store import FilesStore
+from headrace.stores.writes import OutputFormat
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -19,10 +19,10 @@ from headrace.catalog.registry import register
 from headrace.catalog.rollback import rollback
 from headrace.errors import UnknownDataset
 from headrace.execution import registration
+from headrace.files.filesystem import local_path
 from headrace.settings import settings
-from headrace.spark.errors import WarehouseUnavailable
-from headrace.stores.files.filesystem import local_path
-from headrace.stores.files.manifests import update_manifests
+from headrace.spark.errors import StoreUnavailable
+from headrace.stores.references import update_references
 from tests.paths import WAIT_SECONDS
 
 DAY = "2020-01-01T00:00|NL"
@@ -70,7 +70,7 @@ def current(name: str = "current") -> dict[str, Any]:
 def test_a_manifest_leads_to_the_files(engine: Engine, put: Put) -> None:
     put("t1", DAY)
 
-    (found,) = update_manifests(engine, "shop/orders", no_session)
+    (found,) = update_references(engine, "shop/orders", no_session)
 
     assert found.location.endswith("/shop/orders/_published/2020-01-01T00%3A00|NL.json")
     manifest = current("2020-01-01T00%3A00|NL")
@@ -86,15 +86,15 @@ def test_a_manifest_leads_to_the_files(engine: Engine, put: Put) -> None:
 def test_a_publisher_that_comes_late_writes_what_is_published_now(engine: Engine, put: Put) -> None:
     put("t1")
     put("t2")
-    assert [each.rewritten for each in update_manifests(engine, "shop/orders", no_session)] == [True]
-    late = update_manifests(engine, "shop/orders", no_session, [None])
-    assert [(each.tag, each.rewritten) for each in late] == [("t2", False)]
+    assert [each.changed for each in update_references(engine, "shop/orders", no_session)] == [True]
+    late = update_references(engine, "shop/orders", no_session, [None])
+    assert [(each.tag, each.changed) for each in late] == [("t2", False)]
     assert current()["tag"] == "t2"
 
 
 def test_concurrent_writers_wait_and_reread(engine: Engine, put: Put) -> None:
     put("t1")
-    other = threading.Thread(target=update_manifests, args=(engine, "shop/orders", no_session))
+    other = threading.Thread(target=update_references, args=(engine, "shop/orders", no_session))
     with in_turn(engine, "shop/orders") as published:
         assert [row.version.tag for row in published.rows] == ["t1"]
         other.start()
@@ -108,27 +108,27 @@ def test_concurrent_writers_wait_and_reread(engine: Engine, put: Put) -> None:
 def test_a_rollback_is_reported_with_its_generation(engine: Engine, put: Put) -> None:
     put("t1")
     put("t2")
-    update_manifests(engine, "shop/orders", no_session)
+    update_references(engine, "shop/orders", no_session)
     rollback(engine, "shop/orders", None, None, by="ada", reason="wrong")
-    update_manifests(engine, "shop/orders", no_session)
+    update_references(engine, "shop/orders", no_session)
     assert (current()["tag"], current()["generation"]) == ("t1", 3)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"tag": "t1", "generation": 7}'])
 def test_what_is_no_manifest_of_this_pointer_is_rewritten(engine: Engine, put: Put, text: str) -> None:
     put("t1")
-    (found,) = update_manifests(engine, "shop/orders", no_session)
+    (found,) = update_references(engine, "shop/orders", no_session)
     local_path(found.location).write_text(text)
-    (again,) = update_manifests(engine, "shop/orders", no_session)
-    assert again.rewritten
+    (again,) = update_references(engine, "shop/orders", no_session)
+    assert again.changed
     assert current()["generation"] == 1
 
 
 def test_only_the_partitions_that_are_named(engine: Engine, put: Put) -> None:
     put("t1", "a")
     put("t1", "b")
-    assert [each.partition for each in update_manifests(engine, "shop/orders", no_session, ["b"])] == ["b"]
-    assert [each.rewritten for each in update_manifests(engine, "shop/orders", no_session)] == [True, False]
+    assert [each.partition for each in update_references(engine, "shop/orders", no_session, ["b"])] == ["b"]
+    assert [each.changed for each in update_references(engine, "shop/orders", no_session)] == [True, False]
 
 
 def test_one_that_cannot_be_written_keeps_none_of_the_others_back(engine: Engine, put: Put) -> None:
@@ -137,8 +137,8 @@ def test_one_that_cannot_be_written_keeps_none_of_the_others_back(engine: Engine
     for file in local_path(gone.location).iterdir():
         file.unlink()
     local_path(gone.location).rmdir()
-    with pytest.raises(WarehouseUnavailable, match="Nothing is at"):
-        update_manifests(engine, "shop/orders", no_session)
+    with pytest.raises(StoreUnavailable, match="Nothing is at"):
+        update_references(engine, "shop/orders", no_session)
     assert current("b")["tag"] == "t1"
 
 
@@ -150,11 +150,11 @@ def test_they_lie_where_the_datasets_versions_do_and_external_datasets_have_none
     register(engine, [DatasetRecord("shop/feed", "csv", metadata={"external": True})], [])
     put("t1", dataset="shop/far")
     put("t1", dataset="shop/feed")
-    update_manifests(engine, "shop/far", no_session)
+    update_references(engine, "shop/far", no_session)
     assert (tmp_path / "else where" / "shop" / "far" / "_published" / "current.json").exists()
-    assert update_manifests(engine, "shop/feed", no_session) == []
+    assert update_references(engine, "shop/feed", no_session) == []
     with pytest.raises(UnknownDataset):
-        update_manifests(engine, "shop/nothing", no_session)
+        update_references(engine, "shop/nothing", no_session)
 
 
 def test_on_another_filesystem_through_spark(
@@ -167,8 +167,8 @@ def test_on_another_filesystem_through_spark(
     register(engine, [far], [])
     put("t1", dataset="shop/far")
     for rewritten in (True, False):
-        (found,) = update_manifests(engine, "shop/far", lambda: spark)
-        assert (found.location, found.rewritten) == (
+        (found,) = update_references(engine, "shop/far", lambda: spark)
+        assert (found.location, found.changed) == (
             "viewfs://there/warehouse/shop/far/_published/current.json",
             rewritten,
         )
@@ -183,9 +183,9 @@ def test_the_manifest_of_a_withdrawn_partition_is_deleted(engine: Engine, put: P
     declare("a", "b")
     put("t1", "a")
     put("t1", "b")
-    update_manifests(engine, "shop/orders", no_session)
+    update_references(engine, "shop/orders", no_session)
     declare("a")
-    assert [each.partition for each in update_manifests(engine, "shop/orders", no_session, ["a"])] == ["a"]
+    assert [each.partition for each in update_references(engine, "shop/orders", no_session, ["a"])] == ["a"]
     folder = local_path(f"{settings().warehouse_uri}/shop/orders/_published")
     assert [file.name for file in folder.iterdir()] == ["a.json"]
 
@@ -203,11 +203,11 @@ def test_a_registration_updates_the_manifests_of_withdrawn_and_restored_partitio
     declared(engine, "a", "b")
     put("t1", "a")
     put("t1", "b")
-    update_manifests(engine, "shop/orders", no_session)
+    update_references(engine, "shop/orders", no_session)
     assert declared(engine) == []
     assert list(folder.iterdir()) == []
     put("t2")
-    update_manifests(engine, "shop/orders", no_session)
+    update_references(engine, "shop/orders", no_session)
     assert declared(engine, "a", "c") == []
     assert [file.name for file in folder.iterdir()] == ["a.json"]
 
@@ -242,4 +242,4 @@ def test_versions_in_other_stores_have_no_manifest(engine: Engine) -> None:
         metadata={"store": "iceberg"},
     )
     publish(engine, None, [draft])
-    assert update_manifests(engine, "shop/table", no_session) == []
+    assert update_references(engine, "shop/table", no_session) == []

@@ -9,12 +9,13 @@ from pyspark.sql import SparkSession
 
 from headrace.catalog.records import Check, CheckStatus, Column
 from headrace.spark.errors import InvalidCheck, SchemaMismatch
-from headrace.stores.files.formats import OutputFormat
+from headrace.stores.tags import new_tag
+from headrace.stores.writes import OutputFormat
 
 
 def _written(store: Any, frame: Any, *checks: Any, output: Any = None, columns: Any = ()) -> Any:
     [written] = store.write(
-        frame, dataset="shop/odd", tag=store.tag(), checks=checks, output=output, columns=columns
+        frame, dataset="shop/odd", tag=new_tag(), checks=checks, output=output, columns=columns
     )
     return written, {result.name: result for result in written.check_results}
 

@@ -15,12 +15,15 @@ from pyspark.sql import functions as F
 
 from headrace.catalog.records import Check, Column
 from headrace.catalog.schema import classify
-from headrace.spark.errors import CorruptInput, SchemaMismatch, WarehouseUnavailable
-from headrace.stores.files.filesystem import LocalFiles, local_path
-from headrace.stores.files.formats import FORMATS, OutputFormat
-from headrace.stores.files.hadoop import HadoopFiles
-from headrace.stores.files.partitions import PartitionWrite, escaped
+from headrace.files.filesystem import LocalFiles, local_path
+from headrace.files.formats import FORMATS
+from headrace.files.hadoop import HadoopFiles
+from headrace.files.sizes import size_of
+from headrace.spark.errors import CorruptInput, SchemaMismatch, StoreUnavailable
+from headrace.stores.files.partitions import escaped
 from headrace.stores.files.store import FilesStore
+from headrace.stores.tags import new_tag
+from headrace.stores.writes import OutputFormat, PartitionWrite
 
 KEYS = ("2020-01-01T00:00|NL", "2020-01-01T01:00|NL", "2020-01-01T02:00|NL")
 
@@ -37,12 +40,12 @@ def orders(spark: SparkSession) -> Any:
 
 def test_a_write_is_never_over_another(spark: SparkSession, store: FilesStore) -> None:
     store.write(spark.range(3), dataset="shop/orders", tag="same")
-    with pytest.raises(WarehouseUnavailable, match="already exists"):
+    with pytest.raises(StoreUnavailable, match="already exists"):
         store.write(spark.range(3), dataset="shop/orders", tag="same")
 
 
 def test_tags_sort_by_time_and_do_not_repeat(store: FilesStore) -> None:
-    tags = {store.tag() for _ in range(50)}
+    tags = {new_tag() for _ in range(50)}
     assert len(tags) == 50
     moment = dt.datetime.strptime(min(tags)[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=dt.UTC)
     assert abs(dt.datetime.now(dt.UTC) - moment) < dt.timedelta(seconds=5)
@@ -163,7 +166,7 @@ def test_rows_that_fail_a_quarantining_check_are_set_aside(
     [even] = [r for r in first.check_results if r.name == "even"]
     assert even.detail["location"] == first.quarantine_location
     aside = version(dataclasses.replace(first, location=first.quarantine_location), format)  # type: ignore[arg-type]
-    size = store.sizes(first.quarantine_location)  # type: ignore[arg-type]
+    size = size_of(LocalFiles().data_files(first.quarantine_location or ""))
     aside = dataclasses.replace(aside, byte_size=size.byte_size, file_count=size.file_count)
     assert sorted(r.n for r in store.read([aside]).collect()) == [1, 3, 5, 7, 8, 9]
     for other in written[1:]:
@@ -284,7 +287,7 @@ def test_what_a_schema_change_calls_compatible_is_read_together(
                 store.write(
                     spark.sql(f"SELECT {sql} AS v"),
                     dataset="shop/orders",
-                    tag=store.tag(),
+                    tag=new_tag(),
                     output=OutputFormat(format),
                 )[0],
                 format,
@@ -304,7 +307,7 @@ def test_a_null_struct_stays_null_when_fields_are_added(
     spark: SparkSession, store: FilesStore, version: Any
 ) -> None:
     old, new = (
-        version(store.write(spark.sql(f"SELECT {sql} AS v"), dataset="shop/orders", tag=store.tag())[0])
+        version(store.write(spark.sql(f"SELECT {sql} AS v"), dataset="shop/orders", tag=new_tag())[0])
         for sql in ("CAST(NULL AS struct<x:int>)", "struct(2 AS x, 3 AS y)")
     )
     assert sorted(row.v is None for row in store.read([old, new]).collect()) == [False, True]
@@ -314,7 +317,7 @@ def test_external_csv_is_read_by_header_without_loss(
     spark: SparkSession, store: FilesStore, version: Any, tmp_path: Path
 ) -> None:
     (tmp_path / "feed.csv").write_text("id;name\n1;a b\n2;\n")
-    size = store.sizes(f"file://{tmp_path}/feed.csv")
+    size = size_of(LocalFiles().data_files(f"file://{tmp_path}/feed.csv"))
     [some] = store.write(spark.sql("select 1 id, '' name"), dataset="shop/orders", tag="t")
     feed = version(
         some,
@@ -326,7 +329,7 @@ def test_external_csv_is_read_by_header_without_loss(
     )
     assert sorted(map(tuple, store.read([feed]).collect())) == [(1, "a b"), (2, None)]
     (tmp_path / "feed.csv").write_text("id;name\n1;a b\nx;y\n")
-    feed = dataclasses.replace(feed, byte_size=store.sizes(feed.location).byte_size)
+    feed = dataclasses.replace(feed, byte_size=size_of(LocalFiles().data_files(feed.location)).byte_size)
     with pytest.raises(CorruptInput, match=r"shop/orders version .* cannot be read: .*feed\.csv"):
         store.write(store.read([feed]), dataset="shop/copy", tag="t")
 
@@ -374,13 +377,11 @@ def test_a_file_that_vanishes_while_being_read_is_reported(
 
 def test_a_warehouse_that_cannot_be_written_says_so(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(WarehouseUnavailable, match=r"Cannot create file://.*/file/shop/orders/t"):
+    with pytest.raises(StoreUnavailable, match=r"Cannot create file://.*/file/shop/orders/t"):
         FilesStore(spark, f"file://{tmp_path}/file").write(spark.range(1), dataset="shop/orders", tag="t")
-    with pytest.raises(
-        WarehouseUnavailable, match=r"Cannot reach hdfs://127.0.0.1:1/.*: .*Connection refused"
-    ):
+    with pytest.raises(StoreUnavailable, match=r"Cannot reach hdfs://127.0.0.1:1/.*: .*Connection refused"):
         FilesStore(spark, "hdfs://127.0.0.1:1/w").write(spark.range(1), dataset="shop/orders", tag="t")
-    with pytest.raises(WarehouseUnavailable, match=r"Cannot reach nope://w/.*No FileSystem for scheme"):
+    with pytest.raises(StoreUnavailable, match=r"Cannot reach nope://w/.*No FileSystem for scheme"):
         FilesStore(spark, "nope://w/").write(spark.range(1), dataset="shop/orders", tag="t")
 
 
@@ -390,7 +391,7 @@ def test_a_full_disk_says_so(spark: SparkSession, tmp_path: Path) -> None:
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", place], check=False).returncode:
         pytest.skip("mounting a small filesystem needs root")
     try:
-        with pytest.raises(WarehouseUnavailable, match="Disk full while writing file://"):
+        with pytest.raises(StoreUnavailable, match="Disk full while writing file://"):
             FilesStore(spark, place.as_uri()).write(
                 spark.range(50_000).selectExpr("uuid() u"), dataset="shop/orders", tag="t"
             )
@@ -430,12 +431,12 @@ def test_the_checksum_follows_the_content(spark: SparkSession, store: FilesStore
     )
     assert one.checksum == same.checksum != other.checksum
     [file] = LocalFiles().data_files(one.location)
-    assert store.sizes(one.location).checksum == one.checksum
+    assert size_of(LocalFiles().data_files(one.location)).checksum == one.checksum
     content = bytearray(local_path(file.path).read_bytes())
     content[len(content) // 2] ^= 1
     local_path(file.path).write_bytes(content)
     local_path(file.path).with_name(f".{local_path(file.path).name}.crc").unlink()
-    assert store.sizes(one.location).checksum != one.checksum
+    assert size_of(LocalFiles().data_files(one.location)).checksum != one.checksum
 
 
 def test_hadoop_and_local_files_are_listed_alike(
@@ -459,7 +460,7 @@ def test_hadoop_and_local_files_are_listed_alike(
     assert (tmp_path / "a%3A b" / "c").is_dir()
     assert hadoop.exists(f"file://{tmp_path}/a%3A b")
     assert not hadoop.exists(f"file://{tmp_path}/a: b")
-    with pytest.raises(WarehouseUnavailable, match="Nothing is at"):
+    with pytest.raises(StoreUnavailable, match="Nothing is at"):
         hadoop.data_files(f"file://{tmp_path}/nothing")
 
 

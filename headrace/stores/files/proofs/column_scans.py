@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headrace.catalog.records import Check
-from headrace.stores.files.filesystem import Files, StoredFile
+from headrace.files.filesystem import Files, StoredFile
+from headrace.stores.checks.predicates import pattern_text, starting_pattern
 from headrace.stores.files.footers import LEGACY_CALENDAR, top_level
-from headrace.stores.files.predicates import pattern_text, starting_pattern
 from headrace.stores.files.proofs.regular_expressions import re2_pattern
 
 _MAX_SCANNED = 512 << 20  # bytes of a column before compression; scanned in batches

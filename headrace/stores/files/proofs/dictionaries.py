@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow.parquet as pq
 
-from headrace.stores.files.filesystem import Files, StoredFile
+from headrace.files.filesystem import Files, StoredFile
 from headrace.stores.files.footers import top_level
 
 _MAX_VALUES = 100_000  # distinct values per column; beyond that Spark is faster

@@ -1,10 +1,9 @@
-"""File formats: options that make a written frame read back exactly."""
+"""File formats: their compressions, and Spark's options for their files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 PARQUET = "parquet"
 
@@ -66,11 +65,8 @@ FORMATS: Mapping[str, FileFormat] = {
         needs_columns=True,
     ),
 }
-# Spark reads an unquoted empty field as `nullValue` and a quoted one as text, but reads any text equal to `nullValue`
-# as null; so nulls are written as empty fields, and read with a marker (a private-use character) that no text contains.
-_NULL_NAME = "\ue000"
-# The reader skips empty lines, so in a file with one column a null needs a marker.
-_LONE_NULL = "\\N"
+# Types that Spark's readers widen themselves, from left to right.
+_READ_AS_WIDER = (("tinyint", "smallint", "int", "bigint"), ("float", "double"))
 
 
 def file_format(name: str) -> FileFormat:
@@ -80,42 +76,11 @@ def file_format(name: str) -> FileFormat:
     return FORMATS[name]
 
 
-@dataclass(frozen=True, slots=True)
-class OutputFormat:
-    """How a dataset is stored: one of FORMATS, and Spark's writer options (compression, sep, ...).
-
-    warehouse: the base URI of its versions, if different from the configured warehouse.
-    """
-
-    format: str = PARQUET
-    options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    warehouse: str | None = None
-
-    def __post_init__(self) -> None:
-        file_format(self.format)
-
-
-def writer_options(output: OutputFormat, columns: int) -> dict[str, str]:
-    """Return Spark's writer options for a frame with this number of columns."""
-    nulls = {"nullValue": "" if columns > 1 else _LONE_NULL} if output.format == "csv" else {}
-    return {**FORMATS[output.format].writing, **nulls, **output.options}
-
-
-def reader_options(output: OutputFormat, columns: int) -> dict[str, str]:
-    """Return Spark's reader options that reverse writer_options; stored with the version."""
-    nulls = {"nullValue": _NULL_NAME if columns > 1 else _LONE_NULL} if output.format == "csv" else {}
-    stored = FORMATS[output.format]
-    given = output.options if stored.is_text else {}
-    return {**stored.strict, **stored.reading, **nulls, **given}
-
-
-def null_marker(output: OutputFormat, columns: int) -> str | None:
-    """Return the text that the reader takes for null; None if the options choose it, or the format needs none."""
-    if output.format != "csv" or "nullValue" in output.options:
-        return None
-    return reader_options(output, columns)["nullValue"]
-
-
 def foreign_reader_options(format: str, options: Mapping[str, str]) -> dict[str, str]:
     """Return Spark's reader options for external files: the declared ones, without silent loss unless requested."""
     return {**(FORMATS[format].strict if format in FORMATS else {}), **options}
+
+
+def reads_as(old: str, new: str) -> bool:
+    """Return True if Spark's readers read a column of the one type as the other, which has all of its values."""
+    return any(old in line and new in line and line.index(old) < line.index(new) for line in _READ_AS_WIDER)

@@ -9,7 +9,8 @@ from uuid import uuid4
 
 from typing_extensions import Buffer, override
 
-from headrace.stores.files.filesystem import Entry, Files, StoredFile, by_name, hidden, reaching
+from headrace.files.filesystem import Entry, Files, StoredFile, by_name, hidden, reaching
+from headrace.spark.hadoop import HadoopClient
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,14 +22,12 @@ class HadoopFiles(Files):
     """Any filesystem that Spark's Hadoop client supports."""
 
     def __init__(self, session: SparkSession) -> None:
-        self._jvm: Any = session._jvm
-        self._gateway: Any = session.sparkContext._gateway
-        self._conf: Any = session._jsparkSession.sessionState().newHadoopConf()
+        self._client = HadoopClient(session)
 
     @override
     def data_files(self, location: str) -> list[StoredFile]:
         with reaching(location):
-            filesystem, root = self._open(location)
+            filesystem, root = self._client.open(location)
             found = [
                 StoredFile(
                     name, status.getPath().toString(), status.getLen(), self._digest(filesystem, status)
@@ -40,12 +39,12 @@ class HadoopFiles(Files):
     @override
     def sizes(self, location: str) -> list[int]:
         with reaching(location):
-            return [status.getLen() for _, status in self._walk(*self._open(location))]
+            return [status.getLen() for _, status in self._walk(*self._client.open(location))]
 
     @override
     def listing(self, location: str) -> list[Entry]:
         with reaching(location):
-            filesystem, root = self._open(location)
+            filesystem, root = self._client.open(location)
             if not filesystem.exists(root):
                 return []
             return sorted(
@@ -55,7 +54,7 @@ class HadoopFiles(Files):
     @override
     def entries(self, location: str) -> list[Entry]:
         with reaching(location):
-            filesystem, root = self._open(location)
+            filesystem, root = self._client.open(location)
             if not filesystem.exists(root):
                 return []
             found = [_entry(status.getPath().getName(), status) for status in filesystem.listStatus(root)]
@@ -64,14 +63,14 @@ class HadoopFiles(Files):
     @override
     def open(self, path: str) -> BinaryIO:
         with reaching(path):
-            filesystem, file = self._open(path)
+            filesystem, file = self._client.open(path)
             size = filesystem.getFileStatus(file).getLen()
-            return io.BufferedReader(_Stream(self._jvm, path, filesystem.open(file), size), _BLOCK)
+            return io.BufferedReader(_Stream(self._client, path, filesystem.open(file), size), _BLOCK)
 
     @override
     def make_directory(self, location: str) -> None:
         with reaching(location):
-            filesystem, path = self._open(location)
+            filesystem, path = self._client.open(location)
             filesystem.mkdirs(path)
 
     @override
@@ -81,34 +80,26 @@ class HadoopFiles(Files):
     @override
     def exists(self, location: str) -> bool:
         with reaching(location):
-            filesystem, path = self._open(location)
+            filesystem, path = self._client.open(location)
             return bool(filesystem.exists(path))
 
     @override
     def delete(self, location: str) -> None:
         with reaching(location):
-            filesystem, path = self._open(location)
+            filesystem, path = self._client.open(location)
             filesystem.delete(path, True)
 
     @override
     def replace_text(self, path: str, text: str) -> None:
         with reaching(path):
-            filesystem, target = self._open(path)
-            draft = self._jvm.org.apache.hadoop.fs.Path(
-                target.getParent(), f".{target.getName()}.{uuid4().hex}"
-            )
+            filesystem, target = self._client.open(path)
+            draft = self._client.sibling(target, f".{target.getName()}.{uuid4().hex}")
             stream = filesystem.create(draft, True)
             try:
                 stream.write(text.encode())
             finally:
                 stream.close()
-            # FileSystem.rename does not replace on every filesystem; FileContext's does, atomically where the store
-            # can.
-            rename = getattr(self._jvm.org.apache.hadoop.fs, "Options$Rename")
-            overwrite = self._gateway.new_array(rename, 1)
-            overwrite[0] = rename.OVERWRITE
-            context = self._jvm.org.apache.hadoop.fs.FileContext.getFileContext(target.toUri(), self._conf)
-            context.rename(context.makeQualified(draft), context.makeQualified(target), overwrite)
+            self._client.replace(draft, target)
 
     def _walk(self, filesystem: Any, root: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - objects of the JVM
         """Yield the data files below a root, each with its path relative to it and its FileStatus."""
@@ -121,24 +112,18 @@ class HadoopFiles(Files):
             if not any(hidden(part) for part in name.split("/")):
                 yield name, status
 
-    def _open(self, location: str) -> tuple[Any, Any]:
-        path = self._jvm.org.apache.hadoop.fs.Path(location)
-        filesystem = path.getFileSystem(self._conf)
-        return filesystem, filesystem.makeQualified(path)
-
     def _digest(self, filesystem: Any, status: Any) -> str:  # noqa: ANN401 - objects of the JVM
         checksum = filesystem.getFileChecksum(status.getPath())
         if checksum is not None:
             return str(checksum.toString())
-        tagged = self._jvm.java.lang.Class.forName("org.apache.hadoop.fs.EtagSource")
-        return str(status.getEtag()) if tagged.isInstance(status) else ""
+        return self._client.etag(status)
 
 
 class _Stream(io.RawIOBase):
     """A Hadoop file with Python's file interface."""
 
-    def __init__(self, jvm: Any, path: str, stream: Any, size: int) -> None:  # noqa: ANN401 - objects of the JVM
-        self._read = jvm.org.apache.commons.io.IOUtils.toByteArray
+    def __init__(self, client: HadoopClient, path: str, stream: Any, size: int) -> None:  # noqa: ANN401
+        self._client = client
         self._path = path
         self._stream = stream
         self._size = size
@@ -164,8 +149,7 @@ class _Stream(io.RawIOBase):
         length = max(0, min(len(target), self._size - self._position))
         if length:
             with reaching(self._path):
-                self._stream.seek(self._position)
-                target[:length] = self._read(self._stream, length)
+                target[:length] = self._client.read(self._stream, self._position, length)
             self._position += length
         return length
 

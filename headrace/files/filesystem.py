@@ -1,4 +1,4 @@
-"""Files of the warehouse on any filesystem: local ones directly, all others through Hadoop."""
+"""Files on any filesystem: local ones directly, all others through Hadoop."""
 
 from __future__ import annotations
 
@@ -10,19 +10,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import BinaryIO, Protocol
 from urllib.parse import unquote
 from uuid import uuid4
 
 from typing_extensions import override
 
-from headrace.spark.errors import WarehouseUnavailable
-
-if TYPE_CHECKING:
-    pass
+from headrace.spark.errors import StoreUnavailable
 
 _BLOCK = 1 << 20
-_SYNCED_PARENTS = 3  # the directories of a dataset, of its domain, and the warehouse
+_SYNCED_PARENTS = 3  # those of a dataset, of its domain, and the warehouse
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 
 
@@ -50,8 +47,7 @@ class Entry:
 
 
 class Files(Protocol):
-    """The filesystem operations that the store needs. Locations are Hadoop path strings, taken literally, never
-    decoded."""
+    """The operations on a filesystem. Locations are Hadoop path strings, taken literally, never decoded."""
 
     def data_files(self, location: str) -> list[StoredFile]:
         """Return the data files at a location (a directory or a single file), sorted by name, without hidden ones."""
@@ -100,9 +96,9 @@ def is_local(uri: str) -> bool:
 
 
 def local_path(location: str) -> Path:
-    """Return the path of a file: location. Raises WarehouseUnavailable for '', the working directory."""
+    """Return the path of a file: location. Raises StoreUnavailable for '', the working directory."""
     if not location:
-        raise WarehouseUnavailable("There are no files: the version was registered without a location.")
+        raise StoreUnavailable("There are no files: the version was registered without a location.")
     path = location.removeprefix("file:")
     return Path("/" + path.lstrip("/")) if location.startswith("file:") else Path(path)
 
@@ -219,7 +215,7 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def reaching(location: str) -> Iterator[None]:
-    """Convert filesystem errors to WarehouseUnavailable."""
+    """Convert filesystem errors to StoreUnavailable."""
     from headrace.spark.failures import unavailable
 
     try:

@@ -8,16 +8,16 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from headrace.stores.files.audit import RowCheck
-from headrace.stores.files.footers import Bounds, Footer
-from headrace.stores.files.predicates import counted, quoted
+from headrace.spark.quoting import quoted
+from headrace.stores.checks.audit import RowCheck
+from headrace.stores.checks.predicates import counted
+from headrace.stores.checks.summary import Bounds, Summary, jsonable
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -125,7 +125,7 @@ def duplicates(frame: DataFrame, columns: Sequence[str], shown: Sequence[str]) -
 
 
 def summary_aggregates(columns: Mapping[str, str], scope: Column) -> dict[str, Column]:
-    """Return the aggregates over the rows in scope that `footer_of` reads: row count, and each column's nulls and
+    """Return the aggregates over the rows in scope that `summary_of` reads: row count, and each column's nulls and
     bounds."""
     from pyspark.sql import functions as F
 
@@ -144,7 +144,7 @@ def summary_aggregates(columns: Mapping[str, str], scope: Column) -> dict[str, C
     return aggregates
 
 
-def footer_of(answer: Mapping[str, Any], columns: Mapping[str, str]) -> Footer:
+def summary_of(answer: Mapping[str, Any], columns: Mapping[str, str]) -> Summary:
     """Create the equivalent of a Parquet footer from the summary aggregates."""
     rows = int(answer["rows"])
     bounds = {}
@@ -158,16 +158,16 @@ def footer_of(answer: Mapping[str, Any], columns: Mapping[str, str]) -> Footer:
             except OverflowError:  # a year that Python cannot represent
                 low = high = None
         bounds[name] = Bounds(rows, int(answer[f"nulls{number}"]), low, high)
-    return Footer(rows, bounds)
+    return Summary(rows, bounds)
 
 
-def summaries(frame: DataFrame, columns: Mapping[str, str]) -> dict[Key, Footer]:
+def summaries(frame: DataFrame, columns: Mapping[str, str]) -> dict[Key, Summary]:
     """Return the equivalent of a Parquet footer per partition; partitions without rows are omitted."""
     from pyspark.sql import functions as F
 
     aggregates = [column.alias(name) for name, column in summary_aggregates(columns, F.lit(True)).items()]
     return {
-        key: footer_of(answer.asDict(), columns) for key, answer in _per_partition(frame, aggregates).items()
+        key: summary_of(answer.asDict(), columns) for key, answer in _per_partition(frame, aggregates).items()
     }
 
 
@@ -176,25 +176,6 @@ def distinct_values(frame: DataFrame, column: str, limit: int) -> set[Any]:
     from pyspark.sql import functions as F
 
     return {row[0] for row in frame.select(F.col(quoted(column))).distinct().limit(limit).collect()}
-
-
-def jsonable(value: Any) -> Any:  # noqa: ANN401 - any value of a Spark row
-    """Convert a value of a Spark row to JSON: times as ISO text, decimals as text, NaN as text."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, dt.datetime | dt.date):
-        return value.isoformat()
-    if isinstance(value, bytes | bytearray):
-        return bytes(value).hex()
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    if hasattr(value, "asDict"):
-        return {name: jsonable(item) for name, item in value.asDict().items()}
-    if isinstance(value, list | tuple):
-        return [jsonable(item) for item in value]
-    return str(value)
 
 
 def _per_partition(frame: DataFrame, aggregates: Sequence[Column]) -> dict[Key, Row]:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.catalog.records import Check
 from headrace.spark.errors import InvalidCheck
-from headrace.stores.files.custom_checks import CHECKS
+from headrace.spark.quoting import quoted
+from headrace.stores.checks.custom_checks import CHECKS
+from headrace.stores.checks.summary import Bounds
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
-
-    from headrace.stores.files.footers import Bounds
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 _TIMES = ("date", "timestamp", "timestamp_ntz")
@@ -285,17 +285,6 @@ def pattern_text(pattern: str | re.Pattern[str]) -> str:
 def starting_pattern(pattern: str | re.Pattern[str]) -> str:
     """Return the regular expression of a `str_matches` check, which is searched from the start of the text."""
     return "^" + pattern_text(pattern).removeprefix("^")
-
-
-def quoted(name: str) -> str:
-    """Quote a column name so that Spark reads it as one name."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def literal(text: str) -> str:
-    """Return SQL for a text by its bytes, since the meaning of backslashes in quotation marks depends on a Spark
-    setting."""
-    return f"CAST(X'{text.encode().hex()}' AS STRING)"
 
 
 def _has_length(value: Column, parameters: _Parameters) -> Column:

@@ -1,0 +1,1 @@
+"""Files on any filesystem that Spark reads: listing, opening, formats, sizes."""

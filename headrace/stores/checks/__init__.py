@@ -1,0 +1,1 @@
+"""Checks of written rows: their kinds as Spark conditions, plans, and evaluation by reading rows back."""

@@ -1,0 +1,40 @@
+"""Update the stores' own references to published versions after pointers have moved."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlalchemy import Engine
+
+from headrace.catalog.published import in_turn
+from headrace.settings import settings
+from headrace.stores.protocol import LazySession, Reference
+from headrace.stores.registry import STORES
+
+
+def update_references(
+    engine: Engine, dataset: str, session: LazySession, partitions: Collection[str | None] | None = None
+) -> list[Reference]:
+    """Update the references to the dataset's published versions (of these partitions, or all), each in its store.
+
+    A crash between a publish and this leaves a reference out of date; the next update of that pointer, or of all,
+    corrects it. External datasets have no references, as other systems write them; nor have versions in stores that are
+    not installed here. `session` is only called if a store needs Spark. Raises UnknownDataset, CatalogUnavailable, and
+    ResourceError for a reference that cannot be updated, after all others of its store are.
+    """
+    with in_turn(engine, dataset, partitions) as published:
+        if published.metadata.get("external"):
+            return []
+        warehouse_uri = published.metadata.get("warehouse") or settings().warehouse_uri
+        stores = {row.version.store for row in published.rows} | published.withdrawn.keys()
+        return [
+            reference
+            for name in sorted(stores.intersection(STORES.names()))
+            for reference in STORES.get(name).update_references(
+                dataset,
+                [row for row in published.rows if row.version.store == name],
+                published.withdrawn.get(name, ()),
+                warehouse_uri,
+                session,
+            )
+        ]
