@@ -1,7 +1,7 @@
 """Deterministic ids: the organisation, a run, an attempt's lock."""
 
 import hashlib
-from functools import cache
+from functools import cache, lru_cache
 from uuid import UUID, uuid5
 
 from headrace.database.principal import current_principal
@@ -35,12 +35,17 @@ def run_id(root_dagster_run_id: str, process_key: str) -> UUID:
 
 def external_run_id(technology: str, instance: str, process: str, run: str) -> UUID:
     """Return the id of an external run of a process; all its attempts share it, whichever source reports them."""
-    return uuid5(organisation_id(), f"run/{technology}/{instance}/{process}/{run}")
+    return _named(organisation_id(), f"run/{technology}/{instance}/{process}/{run}")
 
 
 def external_version_id(dataset: str, partition: str, tag: str) -> UUID:
     """Return the id of a version written by another system; repeated reports get the same one."""
     return uuid5(organisation_id(), f"version/{dataset}/{partition}/{tag}")
+
+
+@lru_cache(maxsize=10_000)  # ingesting a batch asks for the run of each event several times
+def _named(namespace: UUID, name: str) -> UUID:
+    return uuid5(namespace, name)
 
 
 def lock_key(run: UUID, attempt: int) -> int:

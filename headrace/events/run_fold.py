@@ -8,7 +8,7 @@ and add their facets in any case. `runs` writes the result.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -233,8 +233,9 @@ def _scheduler_run(updates: Sequence[RunUpdate]) -> ExternalRun:
         historical=all(each.event.historical for each in updates),
         attempts=attempts,
         completions=tuple(
-            replace(
-                completion(each.event, each.sequence),
+            completion(
+                each.event,
+                each.sequence,
                 run_id=first.run_id,
                 process_id=first.process_id,
                 run=first.event.run,
@@ -247,24 +248,33 @@ def _scheduler_run(updates: Sequence[RunUpdate]) -> ExternalRun:
     )
 
 
-def completion(event: RunEvent, sequence: int) -> RunCompletion:
-    """Return the completion that this event alone reports."""
+def completion(
+    event: RunEvent,
+    sequence: int,
+    *,
+    run_id: UUID | None = None,
+    process_id: UUID | None = None,
+    run: str | None = None,
+    moment: datetime | None = None,
+    run_partition_key: str = "",
+) -> RunCompletion:
+    """Return the completion that the event reports, of its run if it has one."""
     return RunCompletion(
         event_key=event.key,
         sequence=sequence,
-        run_id=None,
-        process_id=None,
-        run=None,
+        run_id=run_id,
+        process_id=process_id,
+        run=run,
         attempt=event.attempt,
         status=event.status,
         at=event.at,
         started_at=event.started_at,
-        moment=event.at,
+        moment=moment or event.at,
         exit_code=event.exit_code,
         machine=event.machine,
         log_location=event.log_location,
         partition_key=event.partition or "",
-        run_partition_key="",
+        run_partition_key=run_partition_key,
         historical=event.historical,
     )
 
@@ -307,13 +317,13 @@ def _attempt(number: int, updates: Sequence[RunUpdate]) -> ExternalAttempt:
         ending=deciding.ending,
         start_ts=min(min(each.started_at or each.at, each.at) for each in begun),
         end_ts=deciding.at if ended else None,
-        exit_code=_last(ends, lambda event: event.exit_code),
-        host=_last(updates, lambda event: event.machine),
+        exit_code=_last([each.event.exit_code for each in ends]),
+        host=_last([each.event.machine for each in updates]),
         reason=deciding.reason,
-        log_location=_last(updates, lambda event: event.log_location),
+        log_location=_last([each.event.log_location for each in updates]),
         last_at=updates[-1].at,
     )
 
 
-def _last(updates: Sequence[RunUpdate], value: Callable[[RunEvent], _T | None]) -> _T | None:
-    return next((found for each in reversed(updates) if (found := value(each.event)) is not None), None)
+def _last(values: Sequence[_T | None]) -> _T | None:
+    return next((value for value in reversed(values) if value is not None), None)

@@ -22,6 +22,7 @@ from headrace.database.ids import organisation_id as configured_organisation
 from headrace.database.jsonb import encoded
 from headrace.database.principal import without_row_security
 from headrace.errors import CatalogError
+from headrace.events.garbage_collection import garbage_collection_paused
 from headrace.events.openlineage import columns, facets, quality, runs, versions
 from headrace.events.openlineage import completions as completing
 from headrace.events.openlineage import job_events as designs
@@ -213,7 +214,7 @@ def _store_all(
 
 def _store(engine: Engine, organisation_id: UUID, events: Sequence[tuple[int, AnyEvent]]) -> list[Outcome]:
     # In a pipeline, writes are not waited for: PostgreSQL executes them while the next rows are built here.
-    with transaction(engine) as cursor, cursor.connection.pipeline():
+    with garbage_collection_paused(), transaction(engine) as cursor, cursor.connection.pipeline():
         owner = owner_of(cursor, organisation_id)
         lock_events(cursor, organisation_id)
         fresh = _fresh(cursor, organisation_id, [event for _, event in events])
