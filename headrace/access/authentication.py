@@ -28,7 +28,7 @@ from headrace.errors import Forbidden
 from headrace.settings import settings
 
 _USE_NOTED = timedelta(hours=1)
-# Permissions of a run beyond its own inputs and outputs; `headrace.events.permissions` restricts them to the run.
+# Permissions of a run beyond its own inputs and outputs; `headrace.openlineage.permissions` restricts them to the run.
 _OF_A_TASK = Grant(EVERY_DOMAIN, frozenset({Permission.REPORT}))
 
 _SERVICE = """

@@ -1,1 +1,4 @@
-"""Run events of external systems: stored raw, folded into runs, projected into versions and lineage."""
+"""Run events of external systems: stored raw, folded into runs, and written with completions and versions.
+
+`job_reports` and `openlineage` are the two sources.
+"""

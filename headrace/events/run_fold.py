@@ -1,24 +1,19 @@
-"""Fold the events of one run, from schedulers and OpenLineage, into the run and its attempts; pure, in any order.
+"""Fold the reports of one run into the run and its attempts; pure, in any order.
 
-Scheduler reports count attempts and give times and exit codes, so they decide state and times where there are any.
-OpenLineage events arrive merged into one document (`openlineage.documents`): they decide where no scheduler reports,
-and add their facets in any case. `runs` writes the result.
+`openlineage.run_fold` makes the same run of OpenLineage events; `runs` writes either.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
 from headrace.catalog.records import RunState
 from headrace.catalog.run_events import Ending, RunEvent
-from headrace.events.openlineage.documents import Document
-from headrace.events.openlineage.model import EventType
-from headrace.events.scheduler_events import SCHEDULER
 
 _T = TypeVar("_T")
 
@@ -26,13 +21,6 @@ _T = TypeVar("_T")
 _RANK = {RunState.QUEUED: 0, RunState.HELD: 1, RunState.RUNNING: 2}
 _ENDED = 3
 _STARTING = {"STARTING", "ST", "3"}  # Autosys' terms; the other queued states wait for this one
-_ENDS = {
-    EventType.COMPLETE: RunState.SUCCESS,
-    EventType.FAIL: RunState.FAILED,
-    EventType.ABORT: RunState.TERMINATED,
-}
-_FAILURES = {RunState.FAILED, RunState.TERMINATED}
-_COLUMN_FACETS = {"parent", "errorMessage", SCHEDULER}  # stored in columns of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,66 +130,8 @@ def is_completion(event: RunEvent) -> bool:
     return event.state is RunState.SUCCESS and event.ending is Ending.GENUINE
 
 
-def fold(run_id: UUID, reports: Sequence[RunUpdate], document: Document | None) -> ExternalRun:
-    """Fold all that is known of one run: its scheduler's reports, each once, and its OpenLineage document.
-
-    Raises ValueError if there is neither.
-    """
-    if reports:
-        run = _scheduler_run(reports)
-        return run if document is None else replace(run, facets={**_facets(document), **run.facets})
-    if document is None:
-        raise ValueError(f"run {run_id} has no events")
-    return _openlineage_run(run_id, document)
-
-
-def _openlineage_run(run_id: UUID, document: Document) -> ExternalRun:
-    """Fold a document: OpenLineage gives each retry a run of its own, so a run has one attempt."""
-    ended, parent = document.ended, document.content("parent")
-    state = _ENDS[ended.kind] if ended else RunState.RUNNING
-    start = datetime.fromisoformat(document.first)
-    end = datetime.fromisoformat(ended.at) if ended else None
-    attempt = ExternalAttempt(
-        number=1,
-        state=state,
-        ending=Ending.GENUINE if ended else None,
-        start_ts=start,
-        end_ts=end,
-        exit_code=None,
-        host=None,
-        reason=document.content("errorMessage").get("message") if state in _FAILURES else None,
-        log_location=None,
-        last_at=datetime.fromisoformat(document.last),
-    )
-    return ExternalRun(
-        run_id=run_id,
-        process_id=UUID(document.job),
-        run=None,
-        state=state,
-        attempt=1,
-        start_ts=start,
-        end_ts=end,
-        partitions=(),
-        log_location=None,
-        parent_run_id=UUID(parent["run"]) if "run" in parent else None,
-        parent_process_id=UUID(parent["process"]) if "process" in parent else None,
-        facets=_facets(document),
-        historical=document.historical,
-        attempts=(attempt,),
-        completions=(),
-    )
-
-
-def _facets(document: Document) -> dict[str, Any]:
-    return {
-        name: stated.content
-        for name, stated in sorted(document.facets.items())
-        if name not in _COLUMN_FACETS and stated.content is not None
-    }
-
-
-def _scheduler_run(updates: Sequence[RunUpdate]) -> ExternalRun:
-    """Fold a scheduler's reports.
+def fold(updates: Sequence[RunUpdate]) -> ExternalRun:
+    """Fold what schedulers report of one run, each report once; there is at least one.
 
     The newest attempt decides, unless an operator set the status by hand after its last event.
     """

@@ -15,10 +15,10 @@ from sqlalchemy import Engine
 from headrace.autosys.findings import Finding
 from headrace.catalog.records import RunState, Technology
 from headrace.catalog.run_events import RunEvent
-from headrace.events.ingestion import IngestionResult, ingest_each
 from headrace.events.running import under_way
 from headrace.job_reports.completions.names import DEFAULT_NAMES
 from headrace.job_reports.completions.parsing import read_completions
+from headrace.job_reports.ingestion import IngestionResult, ingest_each
 from headrace.job_reports.logs.archived_runs import is_list_of_jobs, listed_jobs, read_archived, scheduler_of
 from headrace.job_reports.logs.autorep import is_report, read_report
 from headrace.job_reports.logs.demon_files import instance_of

@@ -20,10 +20,10 @@ from headrace.catalog.processes import lock, lock_events
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
-from headrace.events.openlineage.ingestion import BATCH_SIZE, ingest
-from headrace.events.openlineage.model import Result
-from headrace.events.projection import project_runs
 from headrace.events.reports import Processes, reports_of_runs
+from headrace.job_reports.projection import project_runs
+from headrace.openlineage.ingestion import BATCH_SIZE, ingest
+from headrace.openlineage.model import Result
 from headrace.retention.compaction import Rows, rewrite
 from headrace.retention.files import Archive
 from headrace.retention.registry import KeptFile, Kind, kept

@@ -18,12 +18,12 @@ from headrace.catalog.processes import lock_events
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id as configured_organisation
 from headrace.database.principal import act_as
-from headrace.events.openlineage.completions import complete
-from headrace.events.openlineage.ingestion import BATCH_SIZE, Owner, owner_of, project
-from headrace.events.openlineage.parsing import parse
-from headrace.events.openlineage.renames import decide_again
-from headrace.events.projection import derive_runs, project_outputs
 from headrace.events.reports import Processes, StoredReport, stored_report
+from headrace.job_reports.projection import derive_runs, project_outputs
+from headrace.openlineage.completions import complete
+from headrace.openlineage.ingestion import BATCH_SIZE, Owner, owner_of, project
+from headrace.openlineage.parsing import parse
+from headrace.openlineage.renames import decide_again
 from headrace.retention.files import Archive
 from headrace.retention.registry import Kind, kept
 from headrace.retention.sql import statement

@@ -17,7 +17,7 @@ from headrace.catalog.queries.rows import RunReport
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
-from headrace.events.openlineage.facet_schemas import RUN, facet_schemas
+from headrace.openlineage.facet_schemas import RUN, facet_schemas
 from headrace.retention.sql import statement
 
 _ORIGIN = """

@@ -225,7 +225,7 @@ def _principal(caller: Caller, permission: Permission, request_id: str) -> Princ
     """Return the principal: PostgreSQL shows it what the caller has the permission for.
 
     Reports see the whole organisation, since a run may touch datasets that its reporter does not see;
-    `headrace.events.permissions` checks what it may report.
+    `headrace.openlineage.permissions` checks what it may report.
     """
     scope = caller.scope(permission)
     assert scope is not None  # noqa: S101 - `require` was asked before

@@ -308,9 +308,9 @@ def audit(
 
 def _run_elsewhere(engine: Engine, technology: str | None, instance: str, process: str, run: str) -> UUID:
     """Return the id that a report with these fields gives its run."""
-    from headrace.events.ingestion import run_ids
-    from headrace.events.reported_names import with_processes
     from headrace.job_reports.completions.reports import Place, event_of
+    from headrace.job_reports.ingestion import run_ids
+    from headrace.job_reports.reported_names import with_processes
 
     fields = {"process": process, "instance": instance, "run": run, "status": "RUNNING"}
     event, problems = event_of({**fields, "technology": technology}, Place("--process", 1, datetime.now(UTC)))

@@ -39,7 +39,7 @@ def alias(dataset: _NamedDataset, name: _Name, reason: _Reason) -> None:
     """Add an alias, so that events about it count for the dataset."""
     from headrace.database.connection import connect
     from headrace.database.ids import organisation_id
-    from headrace.events.openlineage import renames as renaming
+    from headrace.openlineage import renames as renaming
 
     renaming.alias(connect(), organisation_id(), dataset, name, by=getpass.getuser(), reason=reason)
     typer.echo(f"{name} is now an alias of {dataset}")
@@ -58,7 +58,7 @@ def merge(dataset: _NamedDataset, into: _Into, reason: _Reason, yes: Yes = False
     """
     from headrace.database.connection import connect
     from headrace.database.ids import organisation_id
-    from headrace.events.openlineage import renames as renaming
+    from headrace.openlineage import renames as renaming
 
     if not yes:
         typer.confirm(f"Merge {dataset} into {into}? This cannot be undone.", abort=True)
@@ -73,7 +73,7 @@ def rename(dataset: _NamedDataset, name: _NewName, reason: _Reason) -> None:
     """Rename a dataset, keeping the old name as an alias."""
     from headrace.database.connection import connect
     from headrace.database.ids import organisation_id
-    from headrace.events.openlineage import renames as renaming
+    from headrace.openlineage import renames as renaming
 
     renaming.rename(connect(), organisation_id(), dataset, name, by=getpass.getuser(), reason=reason)
     typer.echo(f"{dataset} is now named {name}")

@@ -79,9 +79,9 @@ def plan(
     from headrace.database.connection import connect
     from headrace.declarations.loading.code import project_code
     from headrace.declarations.loading.project import records
-    from headrace.events.openlineage import renames
     from headrace.execution.plan import ProcessPlan
     from headrace.execution.registration import register
+    from headrace.openlineage import renames
     from headrace.orchestration.materialization import plan_runs, select
 
     engine = connect()

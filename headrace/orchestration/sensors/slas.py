@@ -15,9 +15,9 @@ from headrace.catalog.retirement import retire_undeclared
 from headrace.database.connection import connect
 from headrace.declarations.loading.project import records
 from headrace.errors import DeclaredElsewhere, ProjectNameTaken, UnknownDataset
-from headrace.events.openlineage import renames
 from headrace.execution.plan import Plan, ProcessPlan
 from headrace.execution.registration import no_session, register
+from headrace.openlineage import renames
 from headrace.orchestration.nouns import noun
 from headrace.slas.events import Kind
 from headrace.slas.queries import OutOfOrder, out_of_order

@@ -18,12 +18,12 @@ from headrace.access.callers import Caller, Permission
 from headrace.access.sensitivity import Public
 from headrace.catalog.records import RunState
 from headrace.catalog.run_events import RunEvent
-from headrace.events.ingestion import ingest_each
-from headrace.events.reported_names import with_processes
-from headrace.events.run_permissions import run_refusals
 from headrace.events.value_errors import VALUE_ERRORS
 from headrace.execution.landed.measures import unmeasured
 from headrace.job_reports.completions.parsing import read_completions
+from headrace.job_reports.ingestion import ingest_each
+from headrace.job_reports.permissions import run_refusals
+from headrace.job_reports.reported_names import with_processes
 from headrace.service.api.subjects import Database
 from headrace.service.http.problems import MEDIA_TYPE, Problem
 from headrace.service.security import requires_or_local

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from headrace.events.openlineage.facet_schemas import core
+from headrace.openlineage.facet_schemas import core
 from headrace.service.http.problems import MEDIA_TYPE, Problem
 
 _REFUSALS = {

@@ -15,9 +15,9 @@ from starlette.concurrency import run_in_threadpool
 
 from headrace.access.callers import Caller, Permission
 from headrace.access.sensitivity import Public
-from headrace.events.openlineage.ingestion import read_events
-from headrace.events.openlineage.model import Outcome, Result
-from headrace.events.permissions import refusals, report_of, reports_everything, without_foreign_facets
+from headrace.openlineage.ingestion import read_events
+from headrace.openlineage.model import Outcome, Result
+from headrace.openlineage.permissions import refusals, report_of, reports_everything, without_foreign_facets
 from headrace.service.http.coalescing import Coalescing
 from headrace.service.http.decoding import Unreadable, decoded, decoded_batch
 from headrace.service.http.metrics import Metrics

@@ -13,8 +13,8 @@ from starlette.concurrency import run_in_threadpool
 
 from headrace.database.principal import Principal, act_as, current_principal
 from headrace.errors import CatalogUnavailable
-from headrace.events.openlineage.ingestion import store
-from headrace.events.openlineage.model import AnyEvent, Outcome
+from headrace.openlineage.ingestion import store
+from headrace.openlineage.model import AnyEvent, Outcome
 
 BATCH_SIZE = 1000  # events per transaction
 

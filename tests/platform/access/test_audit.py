@@ -19,7 +19,7 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id, organisation_named
 from headrace.database.principal import act_as
 from headrace.errors import Forbidden
-from headrace.events.openlineage.renames import alias
+from headrace.openlineage.renames import alias
 from headrace.slas.outages import plan_outage
 from tests.platform.access.conftest import principal_of
 

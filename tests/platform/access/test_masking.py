@@ -34,7 +34,7 @@ from headrace.catalog.records import (
 from headrace.catalog.registry import register
 from headrace.catalog.sensitivity import hidden_columns
 from headrace.database.principal import act_as
-from headrace.events.openlineage.model import Result
+from headrace.openlineage.model import Result
 from headrace.retention.run_facets import RunDataset
 from headrace.service.api.alerts import AlertRow
 from headrace.service.api.responses import shown
@@ -42,7 +42,7 @@ from headrace.severity import Severity
 from headrace.slas.events import Kind, SubjectType
 from headrace.slas.queries import Incident
 from tests.platform.access.conftest import SECRETS, SQL, STATISTICS, caller, principal_of, service
-from tests.platform.events.openlineage.events import facets_of, ingest, run_event, uuid
+from tests.platform.openlineage.events import facets_of, ingest, run_event, uuid
 
 CONSUMER = caller(Role.DATA_CONSUMER)
 LOCATION = "file:/warehouse/crm/people/v9"

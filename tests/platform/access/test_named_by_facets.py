@@ -13,8 +13,8 @@ from headrace.catalog.queries.names import locate
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.principal import act_as
-from headrace.events.openlineage.ingestion import ingest
-from headrace.events.openlineage.model import Result
+from headrace.openlineage.ingestion import ingest
+from headrace.openlineage.model import Result
 from tests.platform.access.conftest import principal_of
 
 OWN = "headrace://default"

@@ -17,10 +17,10 @@ from headrace.catalog.records import DatasetRecord
 from headrace.catalog.registry import register
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
-from headrace.events.openlineage.ingestion import ingest
-from headrace.events.openlineage.model import Result
+from headrace.openlineage.ingestion import ingest
+from headrace.openlineage.model import Result
 from tests.paths import WAIT_SECONDS
-from tests.platform.events.openlineage.events import run_event
+from tests.platform.openlineage.events import run_event
 
 SECRETS = (
     ("GET /x Authorization: Bearer hrs_" + "0" * 32 + "_c2VjcmV0LXNlY3JldA", "c2VjcmV0"),

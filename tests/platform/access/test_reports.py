@@ -13,7 +13,7 @@ from headrace.catalog.naming import Name
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.errors import Forbidden
-from headrace.events.permissions import Report, refusals, report_of, without_foreign_facets
+from headrace.openlineage.permissions import Report, refusals, report_of, without_foreign_facets
 from headrace.settings import settings
 from tests.platform.access.conftest import caller, service
 

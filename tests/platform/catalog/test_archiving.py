@@ -28,7 +28,7 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id, organisation_named
 from headrace.database.locks import alone
 from headrace.database.principal import Principal, act_as
-from headrace.events.ingestion import ingest
+from headrace.job_reports.ingestion import ingest
 from headrace.retention.archiving import archive, archive_everywhere, cold, cold_everywhere
 from headrace.retention.files import ArchiveUnavailable
 from headrace.retention.history import events, runs

@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 from headrace.access.callers import Permission
 from headrace.access.tokens import issue_service_token
 from headrace.database.ids import organisation_id
-from headrace.events.openlineage.ingestion import ingest
-from headrace.events.openlineage.model import Result
+from headrace.openlineage.ingestion import ingest
+from headrace.openlineage.model import Result
 from headrace.retention.archiving import archive
 from headrace.retention.history import events, runs
 from headrace.retention.registry import Kind

@@ -14,7 +14,7 @@ from headrace.catalog.scans import ExternalKey
 from headrace.errors import UnknownProcess
 from headrace.estates.adoption import adopt
 from headrace.estates.estates import scan
-from headrace.events.ingestion import ingest
+from headrace.job_reports.ingestion import ingest
 from tests.platform.catalog.run_events import job_event
 
 S = RunState

@@ -18,7 +18,7 @@ from headrace.catalog.records import Outcome, RunState
 from headrace.catalog.registry import register
 from headrace.catalog.run_events import Ending
 from headrace.database.ids import external_run_id
-from headrace.events.ingestion import ingest
+from headrace.job_reports.ingestion import ingest
 from headrace.retention.run_reports import why as explain_run
 from tests.platform.catalog.run_events import at, contents, histories, job_event, output, wipe
 from tests.platform.conftest import DATASETS, PROCESSES

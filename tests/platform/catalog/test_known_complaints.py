@@ -17,7 +17,7 @@ from headrace.catalog.queries.rows import Direction
 from headrace.catalog.sql import statement
 from headrace.database.ids import organisation_id
 from headrace.retention.run_reports import why as explain_run
-from tests.platform.events.openlineage.events import (
+from tests.platform.openlineage.events import (
     dataset,
     everything,
     facet,

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from headrace.catalog.records import RunState
 from headrace.errors import UnknownRun
-from headrace.events.ingestion import ingest
+from headrace.job_reports.ingestion import ingest
 from headrace.retention import visibility as visible
 from headrace.retention.archiving import archive
 from headrace.retention.files import Archive

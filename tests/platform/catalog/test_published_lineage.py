@@ -29,7 +29,7 @@ from headrace.catalog.rollback import rollback
 from headrace.catalog.runs import attempt
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
-from headrace.events.openlineage.merges import merge
+from headrace.openlineage.naming.merges import merge
 from headrace.retention.rebuild import rebuild
 from headrace.settings import settings
 from headrace.slas.column_impact import NO_LINEAGE, column_impact

@@ -13,7 +13,7 @@ from headrace.access.callers import ROLES, Permission, Role
 from headrace.access.errors import Unauthenticated
 from headrace.access.issuers import issuer
 from headrace.catalog.records import RunState
-from headrace.events.ingestion import run_ids
+from headrace.job_reports.ingestion import run_ids
 from headrace.settings import settings
 from tests.platform.catalog.run_events import job_event
 

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from typer.testing import Result
 
 from headrace.catalog.records import RunState
-from headrace.events.ingestion import ingest
+from headrace.job_reports.ingestion import ingest
 from headrace.retention.archiving import archive
 from tests.platform.catalog.test_archiving import deliver_all, nights
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.platform.events.openlineage.events import edges, ingest_valid, run_event
+from tests.platform.openlineage.events import edges, ingest_valid, run_event
 
 
 def test_names_are_decided_and_kept_by_a_rebuild(shop: Any, invoke: Any) -> None:

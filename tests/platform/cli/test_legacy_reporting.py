@@ -18,7 +18,7 @@ from headrace.catalog.records import RunState, Technology
 from headrace.catalog.registry import register
 from headrace.catalog.run_events import Ending, RunEvent
 from headrace.declarations.loading.project import load, records
-from headrace.events.ingestion import ingest
+from headrace.job_reports.ingestion import ingest
 from tests.platform.cli.conftest import Invoke, put
 from tests.platform.projects import write_project
 

@@ -12,7 +12,7 @@ from headrace.catalog.queries.process_detail import process_id
 from headrace.catalog.queries.process_lineage import ProcessLineage, process_lineage
 from headrace.catalog.queries.rows import Direction
 from headrace.estates.estates import scan
-from tests.platform.events.openlineage.events import facet, ingest_valid, run_event
+from tests.platform.openlineage.events import facet, ingest_valid, run_event
 
 ESTATE = """
 insert_job: NIGHT job_type: b

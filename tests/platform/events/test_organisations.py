@@ -15,12 +15,12 @@ from headrace.catalog.runs import attempt
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_named
 from headrace.database.principal import act_as
-from headrace.events.openlineage.ingestion import ingest
-from headrace.events.openlineage.model import Outcome, Result
+from headrace.openlineage.ingestion import ingest
+from headrace.openlineage.model import Outcome, Result
 from headrace.retention.rebuild import rebuild
 from headrace.retention.run_reports import why
 from tests.platform.access.conftest import principal_of
-from tests.platform.events.openlineage.events import run_event, uuid
+from tests.platform.openlineage.events import run_event, uuid
 
 ORGANISATIONS = ("default", "acme")
 RUN = UUID(uuid(1))

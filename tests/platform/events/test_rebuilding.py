@@ -22,15 +22,15 @@ from headrace.catalog.run_events import RunEvent
 from headrace.catalog.runs import attempt
 from headrace.database.connection import transaction
 from headrace.events.completions import completions
-from headrace.events.ingestion import ingest
+from headrace.job_reports.ingestion import ingest
 from headrace.orchestration.ingestion import load
 from headrace.retention.archiving import archive
 from headrace.retention.rebuild import rebuild
 from tests.platform.catalog.run_events import histories, job_event, output
 from tests.platform.catalog.test_archiving import clear
 from tests.platform.conftest import Draft
-from tests.platform.events.openlineage.events import everything, ingest_valid, recorded, run_event, wipe
 from tests.platform.job_reports.test_event_demon import night
+from tests.platform.openlineage.events import everything, ingest_valid, recorded, run_event, wipe
 
 # Rows derived from the raw events alone. Ids of processes and datasets are random, and stay.
 DERIVED = """

@@ -15,7 +15,7 @@ from headrace.catalog.registry import register
 from headrace.catalog.retirement import retire_undeclared, retirements
 from headrace.database.connection import transaction
 from headrace.errors import UnknownDataset
-from headrace.events.openlineage.renames import follow_declarations
+from headrace.openlineage.renames import follow_declarations
 from headrace.retention.rebuild import rebuild
 from headrace.slas.tick import evaluate
 from tests.platform.conftest import Draft

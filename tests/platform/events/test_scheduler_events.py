@@ -12,8 +12,8 @@ from hypothesis import given
 from headrace.catalog.records import Column, RunState
 from headrace.catalog.run_events import RunEvent
 from headrace.database.jsonb import encoded
-from headrace.events.openlineage.parsing import parse
 from headrace.events.scheduler_events import openlineage_event, scheduler_report
+from headrace.openlineage.parsing import parse
 from tests.platform.catalog.run_events import histories, job_event, output
 
 

@@ -20,14 +20,14 @@ from headrace.catalog.run_events import RunEvent
 from headrace.database.connection import transaction
 from headrace.database.ids import external_run_id, organisation_id
 from headrace.events.completions import completions
-from headrace.events.ingestion import ingest
-from headrace.events.openlineage import ingestion as openlineage
 from headrace.events.pending_materializations import delete_delivered, pending_materializations
+from headrace.job_reports.ingestion import ingest
+from headrace.openlineage import ingestion as openlineage
 from headrace.retention.rebuild import rebuild
 from headrace.retention.run_reports import why as explain_run
 from tests.platform.catalog.run_events import START as SCHEDULED
 from tests.platform.catalog.run_events import histories, job_event, output
-from tests.platform.events.openlineage.events import (
+from tests.platform.openlineage.events import (
     START,
     contents,
     dataset,

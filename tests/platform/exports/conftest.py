@@ -15,9 +15,9 @@ from headrace.catalog.publishing import generations, publish
 from headrace.catalog.runs import attempt
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
-from headrace.events.openlineage.ingestion import ingest
-from headrace.events.openlineage.model import Result
 from headrace.exports.neo4j import connected
+from headrace.openlineage.ingestion import ingest
+from headrace.openlineage.model import Result
 from tests.platform.conftest import Draft
 from tests.platform.exports import neo4j_server
 

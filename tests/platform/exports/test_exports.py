@@ -15,11 +15,11 @@ from openlineage.client.serde import Serde
 
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
-from headrace.events.openlineage.ingestion import ingest
-from headrace.events.openlineage.model import Result
-from headrace.events.openlineage.parsing import parse
 from headrace.exports.graphml import write_graphml
 from headrace.exports.openlineage import write_lines
+from headrace.openlineage.ingestion import ingest
+from headrace.openlineage.model import Result
+from headrace.openlineage.parsing import parse
 from tests.platform.exports.conftest import LONG, Filled
 
 OURS = "headrace://default"

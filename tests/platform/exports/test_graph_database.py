@@ -13,9 +13,9 @@ from headrace.catalog.registry import register
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.locks import alone
-from headrace.events.openlineage.ingestion import ingest
 from headrace.exports import neo4j as graph_database
 from headrace.exports.neo4j import GraphUnavailable, SynchronisationResult, connected, synchronise
+from headrace.openlineage.ingestion import ingest
 from tests.platform.conftest import DATASETS, PROCESSES
 from tests.platform.exports.conftest import Filled, columns, event
 
@@ -133,7 +133,7 @@ def test_written_whole_over_an_old_graph_what_is_no_more_goes(filled: Filled, dr
 
 
 def test_a_dataset_that_is_merged_takes_its_edges_along(filled: Filled, driver: Any) -> None:
-    from headrace.events.openlineage.merges import merge
+    from headrace.openlineage.naming.merges import merge
 
     sync(filled, driver)
     with transaction(filled.engine) as cursor:

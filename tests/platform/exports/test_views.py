@@ -18,11 +18,11 @@ from headrace.catalog.registry import register
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id, organisation_named
 from headrace.estates.review import format_of
-from headrace.events.openlineage.ingestion import ingest
-from headrace.events.openlineage.model import Result
 from headrace.exports.copy import VIEWS
 from headrace.exports.tables import in_schema
 from headrace.files.formats import FORMATS
+from headrace.openlineage.ingestion import ingest
+from headrace.openlineage.model import Result
 from tests.platform.exports.conftest import EARLIER, LONG, RUN, Filled, columns, event, facet
 
 OURS = "headrace://default"

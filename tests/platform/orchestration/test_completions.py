@@ -19,8 +19,8 @@ from sqlalchemy import Engine
 from headrace.catalog import queries
 from headrace.catalog.queries.processes import processes
 from headrace.catalog.records import RunState
-from headrace.events.ingestion import ingest
 from headrace.events.pending_materializations import pending_materializations
+from headrace.job_reports.ingestion import ingest
 from headrace.orchestration.completions.folder import LocalFolder
 from headrace.orchestration.completions.intake import take_in
 from headrace.orchestration.completions.materializations import materialization, report_completions
@@ -147,7 +147,7 @@ def test_what_the_database_refuses_costs_its_own_file_only(
                 connection.connection.driver_connection.execute("SELECT 'x'::int")
         return ingest(engine, events)
 
-    monkeypatch.setattr("headrace.events.ingestion.ingest", refuse)
+    monkeypatch.setattr("headrace.job_reports.ingestion.ingest", refuse)
     for number in range(5):
         drop(folder, f"{number}.json", document(run=str(number)))
     drop(folder, "bad.json", document("BAD"))

@@ -20,7 +20,7 @@ from headrace.catalog.registry import register
 from headrace.catalog.run_events import Ending, RunEvent
 from headrace.declarations.loading.project import load, records
 from headrace.estates.estates import scan
-from headrace.events.ingestion import ingest
+from headrace.job_reports.ingestion import ingest
 from headrace.orchestration.sensors.process_triggers import process_trigger_sensor
 from tests.platform.projects import write_project
 

@@ -14,7 +14,7 @@ from headrace.catalog.published import newest
 from headrace.catalog.records import DatasetRecord
 from headrace.catalog.registry import register
 from headrace.catalog.runs import attempt
-from headrace.events.openlineage.renames import follow_declarations
+from headrace.openlineage.renames import follow_declarations
 from headrace.orchestration.garbage import garbage
 from headrace.settings import settings
 from headrace.stores.files.store import FilesStore

@@ -25,7 +25,7 @@ from headrace.access.callers import Caller, CallerKind, Grant, Permission
 from headrace.autosys.client import write
 from headrace.database.connection import engine_for, transaction
 from headrace.database.ids import organisation_named
-from headrace.events.ingestion import ingest
+from headrace.job_reports.ingestion import ingest
 from headrace.local.servers import SERVICE
 from headrace.service import create_app
 from headrace.service.api.completions import receive
@@ -226,7 +226,7 @@ def test_a_document_that_the_database_refuses_keeps_no_other_out(
             raise psycopg.DataError("invalid byte")
         return real(engine, found)
 
-    monkeypatch.setattr("headrace.events.ingestion.ingest", refusing)
+    monkeypatch.setattr("headrace.job_reports.ingestion.ingest", refusing)
     lines = [json.dumps({"process": name, "status": "SU"}) for name in ("A", "POISON", "B")]
     status, answer = served.post("\n".join(lines))
     assert (status, answer["accepted"]) == (202, 2)

@@ -22,7 +22,7 @@ from headrace.access.tokens import issue_service_token, issue_task_token
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.principal import Principal, set_principal
-from headrace.events.openlineage.model import Outcome, Result
+from headrace.openlineage.model import Outcome, Result
 from headrace.service.http.coalescing import Coalescing
 from headrace.settings import settings
 from tests.paths import WAIT_SECONDS

@@ -1,5 +1,0 @@
-"""SQL of `headrace.events.openlineage`, one statement per file, with named parameters: %(name)s."""
-
-from headrace.database.sql import Statements
-
-statement = Statements(__name__)
