@@ -123,11 +123,11 @@ def _cases() -> Iterator[dict[str, Case]]:
 def _three_ways(home: Path, instance: dg.DagsterInstance) -> dict[str, Case]:
     import dagster as dg
 
-    from headrace.catalog.registry import register
     from headrace.database.connection import connect
     from headrace.declarations.loading.project import load, records
     from headrace.execution.plan import ProcessPlan
     from headrace.orchestration.materialization import PlannedRun, execute
+    from headrace.registration.declarations import register
     from headrace.spark.session import SparkResource
 
     spark = SparkResource()

@@ -184,7 +184,7 @@ def _up(home: Path) -> Iterator[None]:
 
 
 def _killed(events: int, kills: int) -> dict[str, Any]:
-    from tests.platform.catalog.run_events import contents, wipe
+    from tests.platform.events.run_events import contents, wipe
 
     reports = history(events)
     shuffled = [*reports, *reports]

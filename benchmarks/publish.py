@@ -22,7 +22,6 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Engine
 
-from headrace.catalog.publishing import publish
 from headrace.catalog.records import (
     Check,
     CheckResult,
@@ -34,12 +33,13 @@ from headrace.catalog.records import (
     Technology,
     VersionDraft,
 )
-from headrace.catalog.registry import register
-from headrace.catalog.runs import attempt
 from headrace.database import connection as database
 from headrace.database import embedded
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
+from headrace.publishing.publication import publish
+from headrace.publishing.runs import attempt
+from headrace.registration.declarations import register
 
 COLUMNS = tuple(Column(f"column_{number}", "bigint") for number in range(20))
 CHECKS = tuple(CheckResult(f"check_{number}", CheckStatus.PASS, 0) for number in range(10))

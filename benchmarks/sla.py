@@ -21,11 +21,11 @@ from sqlalchemy import Engine
 
 from headrace.autosys.garbage_collection import paused
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
-from headrace.catalog.registry import register
 from headrace.database import connection as database
 from headrace.database import embedded
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
+from headrace.registration.declarations import register
 from headrace.slas.tick import Tick, evaluate
 
 NIGHT = datetime(2026, 11, 10, tzinfo=UTC)

@@ -19,11 +19,11 @@ from typing import Annotated
 import typer
 from sqlalchemy import Engine, text
 
-from headrace.catalog import queries
+from headrace import queries
 from headrace.catalog.records import Column, DatasetRecord, ProcessRecord, Technology
-from headrace.catalog.registry import register
 from headrace.database import connection as database
 from headrace.database import embedded
+from headrace.registration.declarations import register
 
 _VERSIONS = """
 INSERT INTO catalog.dataset_version

@@ -19,8 +19,8 @@ from headrace.cli.common.output import emit, facts, show, table
 if TYPE_CHECKING:
     import dagster as dg
 
-    from headrace.catalog.queries.rows import DatasetStatus
     from headrace.cli.common.launching import FinishedRun
+    from headrace.queries.rows import DatasetStatus
     from headrace.slas.queries import SlaObjectiveStatus
 
 DOMAIN = "flights"
@@ -113,12 +113,12 @@ def _land(steps: Steps, instance: dg.DagsterInstance) -> None:
     from jobs.landing import land
 
     with steps.step("Load the declarations") as report_result:
-        from headrace.catalog.registry import register
         from headrace.declarations.loading.code import project_code
         from headrace.declarations.loading.project import records
         from headrace.execution.landed.observation import observe
         from headrace.execution.plan import ExternalPlan
         from headrace.orchestration.sensors.landing import report_landed_files
+        from headrace.registration.declarations import register
 
         register(connect(), *records(project_code().loaded.plans))
         report_result(f"{len(project_code().loaded.plans)} found")
@@ -181,9 +181,9 @@ def _materialize(steps: Steps, instance: dg.DagsterInstance) -> list[FinishedRun
 
 def _chain() -> list[str]:
     """The path of the data: the job that delivered it, with its last run, and the datasets down to the last one."""
-    from headrace.catalog import queries
-    from headrace.catalog.queries.processes import processes
+    from headrace import queries
     from headrace.database.connection import connect
+    from headrace.queries.processes import processes
 
     first, last = CHAIN
     edges = queries.lineage(connect(), last, depth=20).edges
@@ -198,7 +198,7 @@ def _chain() -> list[str]:
 
 
 def _statuses() -> list[DatasetStatus]:
-    from headrace.catalog import queries
+    from headrace import queries
     from headrace.database.connection import connect
 
     return [row for row in queries.status(connect()) if row.key.startswith(f"{DOMAIN}/")]
@@ -221,7 +221,7 @@ def _summary(status: DatasetStatus, objectives: list[SlaObjectiveStatus]) -> dic
 
 def _check_counts(status: DatasetStatus) -> dict[str, int]:
     """How many of a dataset's checks pass, warn and fail."""
-    from headrace.catalog import queries
+    from headrace import queries
     from headrace.database.connection import connect
 
     declared = {check.name for check in queries.dataset(connect(), status.key).checks}

@@ -1,6 +1,5 @@
-"""The catalog of datasets, versions, runs and lineage, in PostgreSQL.
+"""The catalog's vocabulary, in PostgreSQL: records of datasets, versions and runs, their names, and how to find them.
 
-Open it with `headrace.database.connection.connect()`; declare with `registry`, choose inputs with `pins`, run within
-`runs.attempt`, publish with `publishing`, roll back with `rollback`, query with `queries`. Independent of Dagster and
-Spark.
+Open it with `headrace.database.connection.connect()`; `registration` and `publishing` write it, `queries` read it.
+Independent of Dagster and Spark.
 """

@@ -13,7 +13,7 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.access.sensitivity import DatasetKey, Public
-from headrace.catalog.pins import dataset_ids
+from headrace.catalog.lookup import dataset_ids
 from headrace.catalog.records import Column, Version
 from headrace.catalog.schema import SENSITIVE
 from headrace.catalog.sql import statement

@@ -39,7 +39,7 @@ class Statements:
         self._known: dict[str, Statement] = {}
 
     def __call__(self, name: str) -> Statement:
-        """Return the statement in `<name>.sql`. Raises FileNotFoundError if there is none."""
+        """Return the statement in `<name>.sql`; a name may have folders. Raises FileNotFoundError if there is none."""
         known = self._known.get(name)
         if known is None:
             known = self._known[name] = _numbered(self._folder.joinpath(f"{name}.sql").read_text("utf-8"))

@@ -7,14 +7,15 @@ from typing import Any
 from psycopg import Cursor
 from sqlalchemy import Engine
 
+from headrace.catalog.locks import lock_registrations
 from headrace.catalog.records import Technology
-from headrace.catalog.registry import REGISTRATION_LOCK, link
 from headrace.catalog.scans import ExternalKey
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.errors import DecisionRefused, UnknownProcess
 from headrace.estates.sql import statement
+from headrace.registration.declarations import link
 
 _NAMED = """
 SELECT process_id, technology, lifecycle, process_key, owners, metadata_json ->> 'box' AS box,
@@ -47,7 +48,7 @@ def adopt(
     process.
     """
     with transaction(engine) as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
+        lock_registrations(cursor)
         found = cursor.execute(_NAMED, [organisation_id(), instance, name]).fetchall()
         open_ = [row for row in found if row["lifecycle"] == "UNSCANNED" or row["is_adopted"]]
         if not found:

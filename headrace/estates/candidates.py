@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 from psycopg import Cursor
 from sqlalchemy import Engine
 
-from headrace.catalog.registry import REGISTRATION_LOCK, link
+from headrace.catalog.locks import lock_registrations
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.errors import CatalogError, DecisionRefused, UnknownCandidate
 from headrace.estates.sql import statement
+from headrace.registration.declarations import link
 
 _DECLARED = """
 SELECT full_name FROM catalog.dataset
@@ -129,7 +130,7 @@ def decide_each(
     """Apply the possible decisions; returns the number of new ones, and the others with the reasons."""
     known = {(row.instance, row.pattern): row for row in candidates(engine)}
     with transaction(engine) as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
+        lock_registrations(cursor)
         refused = list(_refusals(cursor, decisions, known))
         lost = {(each.instance, each.pattern) for each, _ in refused}
         new = [

@@ -10,14 +10,15 @@ from psycopg import Cursor
 from psycopg.rows import tuple_row
 from sqlalchemy import Engine
 
+from headrace.catalog.locks import lock_registrations
 from headrace.catalog.records import Technology
-from headrace.catalog.registry import REGISTRATION_LOCK, link
 from headrace.catalog.scans import EstateText, KnownProcess, Place, ScannedProcess
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import encoded, jsonb
 from headrace.errors import ScanRefused
 from headrace.estates.sql import statement
+from headrace.registration.declarations import link
 from headrace.settings import settings
 
 _MAX_BLOCK_TEXTS = 500  # texts
@@ -122,7 +123,7 @@ def store(engine: Engine, scan: Scan) -> None:
     parameters = {"organisation": organisation_id()}
     with transaction(engine) as cursor:
         cursor.execute(_ORGANISATION, [organisation_id(), settings().organisation])
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK])
+        lock_registrations(cursor)
         newest = cursor.execute(_NEWEST, [organisation_id()]).fetchone()
         if (newest["scan_id"] if newest else None) != scan.since:
             raise ScanRefused("another scan was stored at the same time; run this one again")

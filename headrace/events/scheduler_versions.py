@@ -11,8 +11,8 @@ from uuid import UUID
 
 from psycopg import Cursor
 
+from headrace.catalog.locks import lock_registrations
 from headrace.catalog.records import Column
-from headrace.catalog.registry import REGISTRATION_LOCK
 from headrace.catalog.run_events import ReportedOutput
 from headrace.catalog.schema import schema_hash
 from headrace.database.ids import external_version_id, organisation_id
@@ -135,9 +135,7 @@ def _datasets(
     parameters = {"organisation": organisation_id(), "datasets": jsonb(wanted), "make": False}
     found = statement("ingest_datasets").execute(cursor, parameters).fetchall()
     if len(found) < len(wanted):
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock(%s)", [REGISTRATION_LOCK]
-        )  # in the form used by registration
+        lock_registrations(cursor)
         found = statement("ingest_datasets").execute(cursor, {**parameters, "make": True}).fetchall()
     return {row["full_name"]: row for row in found}, tuple(row["full_name"] for row in found if row["made"])
 

@@ -14,9 +14,9 @@ from uuid import UUID
 from psycopg import Cursor
 
 from headrace.catalog.records import Column
-from headrace.catalog.sql import statement as catalog_statement
 from headrace.database.jsonb import jsonb
 from headrace.events.sql import statement
+from headrace.publishing.publication import reserve
 
 StoredRow = Mapping[str, Any]  # columns of `dataset_version`
 
@@ -82,9 +82,7 @@ def write_versions(
         return frozenset()
     reserved = sorted({(row["dataset"], row["partition_key"]) for row in rows if "#" not in row["dataset"]})
     if reserved:
-        datasets, partitions = (list(each) for each in zip(*reserved, strict=True))
-        parameters = {"organisation": organisation, "datasets": datasets, "partitions": partitions}
-        catalog_statement("reserve").execute(cursor, parameters)
+        reserve(cursor, organisation, reserved)
     since: dict[tuple[UUID, str], datetime] = {}
     for row in (*rows, *gone, *former):
         place = row["dataset_id"], row["partition_key"]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from headrace.catalog.runs import failure_kind
+from headrace.publishing.runs import failure_kind
 
 _CLASS = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception))(?::|$)", re.M)
 

@@ -14,9 +14,7 @@ import dagster as dg
 from sqlalchemy import Engine
 
 from headrace.catalog.column_lineage import LineageOfOutput
-from headrace.catalog.publishing import generations, publish
 from headrace.catalog.records import VersionDraft
-from headrace.catalog.runs import Attempt, attempt, record_inputs
 from headrace.catalog.schema import sensitive
 from headrace.catalog.sensitivity import cleared, sensitive_sources
 from headrace.dagster_internals import ROOT_RUN_ID_TAG
@@ -33,6 +31,8 @@ from headrace.execution.registration import register
 from headrace.execution.reporting import PublishedOutput, Results, report
 from headrace.execution.run_tokens import run_environment
 from headrace.execution.writing import draft, refuse_breaking_change, write
+from headrace.publishing.publication import generations, publish
+from headrace.publishing.runs import Attempt, attempt, record_inputs
 from headrace.settings import settings
 from headrace.spark.progress import progress
 from headrace.spark.session import configured, restarted_after_full_disk

@@ -9,11 +9,11 @@ from uuid import UUID
 import dagster as dg
 from sqlalchemy import Engine
 
-from headrace.catalog.pins import resolve
 from headrace.catalog.records import InputRequest, ResolvedInput
 from headrace.catalog.sensitivity import marked
 from headrace.execution.partitions import upstream_keys
 from headrace.execution.plan import ProcessPlan
+from headrace.publishing.pins import resolve
 
 PartitionKey = str | None
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Engine
 
-from headrace.catalog import registry
 from headrace.catalog.records import DatasetRecord, ProcessRecord
 from headrace.errors import CatalogError
+from headrace.registration import declarations
 from headrace.spark.errors import ResourceError
 from headrace.stores.references import update_references
 
@@ -23,11 +23,12 @@ def register(
     processes: Sequence[ProcessRecord],
     session: Callable[[], SparkSession],
 ) -> list[str]:
-    """Register the declarations like `registry.register`. Returns a warning for each dataset whose references could
-    not all be updated; the registration stands.
+    """Register the declarations like `declarations.register`.
+
+    Returns a warning for each dataset whose references could not all be updated; the registration stands.
     """
     warnings = []
-    for dataset in registry.register(engine, datasets, processes):
+    for dataset in declarations.register(engine, datasets, processes):
         try:
             update_references(engine, dataset, session)
         except (CatalogError, ResourceError) as error:

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 from sqlalchemy import Engine
 
-from headrace.catalog import unreported
 from headrace.catalog.records import Outcome, Publication, ResolvedInput, RunState, Version, VersionDraft
-from headrace.catalog.runs import Attempt
 from headrace.catalog.schema import sensitive
 from headrace.catalog.sensitivity import marked
 from headrace.dagster_internals import DATA_VERSION_TAG, get_input_data_version_tag
@@ -30,6 +28,8 @@ from headrace.execution.metadata import (
 )
 from headrace.execution.notices import NotificationResult, notify
 from headrace.execution.plan import OutputPlan, ProcessPlan
+from headrace.publishing import unreported
+from headrace.publishing.runs import Attempt
 from headrace.spark.errors import ResourceError
 from headrace.stores.references import update_references
 

@@ -11,15 +11,15 @@ from sqlalchemy import Engine
 
 from headrace.catalog.column_lineage import LineageOfOutput
 from headrace.catalog.locators import locator_metadata
-from headrace.catalog.published import newest
 from headrace.catalog.records import VersionDraft
-from headrace.catalog.runs import Attempt
 from headrace.catalog.schema import classify
 from headrace.catalog.sensitivity import INHERITED
 from headrace.execution.failures import SchemaChangeRefused
 from headrace.execution.fingerprint import fingerprint
 from headrace.execution.pinning import PartitionKey, PinnedInputs
 from headrace.execution.plan import OutputPlan, ProcessPlan
+from headrace.publishing.runs import Attempt
+from headrace.queries.pointers import newest
 from headrace.stores.columns import conformed
 from headrace.stores.protocol import Store
 from headrace.stores.tags import new_tag

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 
 from headrace.catalog.column_lineage import WHOLE
-from headrace.catalog.queries.names import ColumnEdge
+from headrace.queries.names import ColumnEdge
 
 _ROW, _WIDTH, _GAP, _SPACE = (
     22,

@@ -10,7 +10,8 @@ from pydantic_core import from_json
 from sqlalchemy import Engine
 
 from headrace.access.redaction import has_secrets, redacted, scrubbed
-from headrace.catalog.processes import ProcessName, find_processes, lock, lock_events
+from headrace.catalog.locks import lock_completions, lock_events
+from headrace.catalog.processes import ProcessName, find_processes
 from headrace.catalog.run_events import RunEvent
 from headrace.database.connection import transaction
 from headrace.database.ids import external_run_id, organisation_id
@@ -81,7 +82,7 @@ def ingest(engine: Engine, events: Sequence[RunEvent]) -> IngestionResult:
         return IngestionResult()
     with garbage_collection_paused(), transaction(engine) as cursor:
         lock_events(cursor, organisation_id())
-        lock(cursor)
+        lock_completions(cursor)
         cursor.execute(
             "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
             [organisation_id(), settings().organisation],

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from psycopg import Cursor
 
+from headrace.catalog.locks import lock_completions
 from headrace.catalog.naming import Name
-from headrace.catalog.processes import lock as lock_reports
 from headrace.events.completions import store_completions
 from headrace.events.pending_materializations import queue_materializations
 from headrace.events.run_fold import RunCompletion
@@ -49,7 +49,7 @@ def complete(
     ended = {_event_key(each.run, each.job) for each in runs.runs.values() if each.ended is not None}
     if not ended:
         return
-    lock_reports(cursor)
+    lock_completions(cursor)
     fresh = store_completions(cursor, organisation, done, ended - keys)
     if silent or not (fresh or new_versions):
         return

@@ -14,9 +14,8 @@ from psycopg.types.json import Jsonb
 from sqlalchemy import Engine
 
 from headrace.catalog import jobs
+from headrace.catalog.locks import lock_completions, lock_events
 from headrace.catalog.naming import Name, own_namespace, placer
-from headrace.catalog.processes import lock as lock_reports
-from headrace.catalog.processes import lock_events
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id as configured_organisation
 from headrace.database.jsonb import encoded
@@ -38,7 +37,7 @@ from headrace.openlineage.documents import (
 )
 from headrace.openlineage.limits import InvalidEvent
 from headrace.openlineage.model import AnyEvent, DatasetEvent, JobEvent, Outcome, Result, RunEvent
-from headrace.openlineage.naming import names as naming
+from headrace.openlineage.naming import names
 from headrace.openlineage.naming.mentions import jobs_of, mention
 from headrace.openlineage.outlines import Edge, explicit
 from headrace.openlineage.parsing import parse
@@ -149,7 +148,7 @@ def project(
 ) -> Projection:
     """Update the catalog with these stored events. silent: no outbox messages about versions."""
     placed = placer(owner.namespace)
-    named = naming.resolve(cursor, owner.organisation, owner.namespace, mention(events, placed))
+    named = names.resolve(cursor, owner.organisation, owner.namespace, mention(events, placed))
     processes = jobs.resolve(cursor, owner.organisation, owner.namespace, jobs_of(events))
     ids = Ids(placed, named.name_ids, processes)
     facets.store(cursor, owner.organisation, events, ids, {*named.merged.values()})
@@ -222,7 +221,9 @@ def _store(engine: Engine, organisation_id: UUID, events: Sequence[tuple[int, An
             news = list(fresh.values())
             result = project(cursor, owner, news)
             if any(map(completing.completes, news)):
-                lock_reports(cursor)  # before they are numbered: readers follow the order of the completions
+                lock_completions(
+                    cursor
+                )  # before they are numbered: readers follow the order of the completions
             sequences = _keep(cursor, owner, news, result.processes)
             completing.complete(
                 cursor,

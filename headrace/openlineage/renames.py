@@ -9,10 +9,9 @@ from uuid import UUID
 from psycopg import Cursor
 from sqlalchemy import Engine
 
+from headrace.catalog.locks import lock_events
 from headrace.catalog.naming import Name, key_of
-from headrace.catalog.processes import lock_events
 from headrace.catalog.records import DatasetRecord
-from headrace.catalog.registry import require_project_name
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.errors import CatalogError, UnknownDataset
@@ -20,9 +19,10 @@ from headrace.openlineage import facets, runs, versions
 from headrace.openlineage import job_events as designs
 from headrace.openlineage.ingestion import Owner, owner_of
 from headrace.openlineage.limits import InvalidEvent
-from headrace.openlineage.naming import names as naming
+from headrace.openlineage.naming import names
 from headrace.openlineage.naming.names import Mentions
 from headrace.openlineage.parsing import refuse_name
+from headrace.registration.declarations import require_project_name
 from headrace.settings import settings
 
 _NOTE = """
@@ -181,7 +181,7 @@ def _decide(cursor: Cursor[Any], owner: Owner, decisions: Iterable[tuple[Name, N
             "UPDATE catalog.dataset_name SET preferred = false WHERE preferred AND dataset_id = ANY (%s)",
             [[each for name in (one, other) if (each := _id_of(cursor, owner, name)) is not None]],
         )
-        found = naming.resolve(cursor, owner.organisation, owner.namespace, mentions)
+        found = names.resolve(cursor, owner.organisation, owner.namespace, mentions)
         facets.show(cursor, [], list(set(found.dataset_ids.values())))
         merged_into = {*found.merged.values()}
         designs.settle(cursor, owner.organisation, (), merged_into)

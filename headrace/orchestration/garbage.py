@@ -9,9 +9,9 @@ from sqlalchemy import Engine
 
 from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.naming import own_namespace
-from headrace.catalog.runs import reap
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation, organisation_id
+from headrace.publishing.runs import reap
 from headrace.stores.registry import STORES
 from headrace.stores.store import OpenStores
 from headrace.stores.tags import begun

@@ -9,13 +9,13 @@ from uuid import UUID
 import dagster as dg
 from sqlalchemy import Engine
 
-from headrace.catalog.pins import choose
-from headrace.catalog.published import fingerprints
 from headrace.errors import UnknownDataset
 from headrace.execution.fingerprint import fingerprint
 from headrace.execution.partitions import NoUpstreamPartition, upstream_keys
 from headrace.execution.pinning import input_request
 from headrace.execution.plan import ProcessPlan
+from headrace.publishing.pins import choose
+from headrace.queries.pointers import fingerprints
 
 PartitionKey = str | None
 

@@ -12,11 +12,10 @@ import pyarrow.compute as pc
 from psycopg import Cursor
 from sqlalchemy import Engine
 
-from headrace.catalog.queries.rows import RunReport
-from headrace.catalog.queries.runs import assembled
-from headrace.catalog.sql import statement as catalog_statement
 from headrace.database.connection import transaction
 from headrace.database.jsonb import jsonb
+from headrace.queries.rows import RunReport
+from headrace.queries.runs import assembled, outputs_of
 from headrace.retention.files import Archive
 from headrace.retention.history import dashed
 from headrace.retention.registry import Kind
@@ -66,12 +65,11 @@ def _explained(cursor: Cursor[Any], rows: Sequence[dict[str, Any]]) -> tuple[Run
         for each in json.loads(row["inputs"] or "[]")
     ]
     inputs = statement("archived_run_inputs").execute(cursor, {"read": jsonb(read), "run_ids": run_ids})
-    outputs = catalog_statement("run_outputs").execute(cursor, {"run_ids": run_ids})
     return assembled(
         [_run(row) for row in sorted(rows, key=lambda row: (row["start_ts"], row["run_id"]))],
         [attempt for row in rows for attempt in _attempts(row)],
         inputs.fetchall(),
-        outputs.fetchall(),
+        outputs_of(cursor, run_ids),
     )
 
 

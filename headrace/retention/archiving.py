@@ -13,11 +13,11 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.access.grants import organisations
-from headrace.catalog.runs import reap
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id, organisation_named
 from headrace.database.locks import alone
 from headrace.database.principal import Principal, act_as
+from headrace.publishing.runs import reap
 from headrace.retention.compaction import merge_small
 from headrace.retention.files import Archive
 from headrace.retention.late_events import drop_repeated_events, leave_late_runs, restore_late_runs

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from psycopg import Cursor
 from sqlalchemy import Engine
 
-from headrace.catalog.processes import lock, lock_events
+from headrace.catalog.locks import lock_completions, lock_events
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
@@ -76,7 +76,7 @@ def _restore_reports(
     if reports:
         with transaction(engine) as cursor:
             lock_events(cursor, organisation_id())
-            lock(cursor)
+            lock_completions(cursor)
             again = {"organisation": organisation_id(), "digests": [row["content_hash"] for row in reports]}
             repeated = {
                 row["content_hash"]: row["historical"]

@@ -13,8 +13,7 @@ from psycopg import Cursor
 from psycopg.rows import dict_row
 from sqlalchemy import Engine
 
-from headrace.catalog.processes import lock as lock_reports
-from headrace.catalog.processes import lock_events
+from headrace.catalog.locks import lock_completions, lock_events
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id as configured_organisation
 from headrace.database.principal import act_as
@@ -82,7 +81,7 @@ def rebuild(engine: Engine, organisation_id: UUID | None = None) -> Rebuilt:
     with act_as(None), transaction(engine) as cursor:
         owner = owner_of(cursor, organisation)
         lock_events(cursor, organisation)
-        lock_reports(cursor)
+        lock_completions(cursor)
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")  # references to a version are restored at the end
         rebuilt = _collect(cursor, organisation)
         for step in _CLEARING:

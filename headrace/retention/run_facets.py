@@ -12,12 +12,12 @@ from uuid import UUID
 from sqlalchemy import Engine
 
 from headrace.access.sensitivity import Public, Shown, SubjectKey
-from headrace.catalog.queries.facets import FacetRow
-from headrace.catalog.queries.rows import RunReport
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.openlineage.facet_schemas import RUN, facet_schemas
+from headrace.queries.facets import FacetRow
+from headrace.queries.rows import RunReport
 from headrace.retention.sql import statement
 
 _ORIGIN = """

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from sqlalchemy import Engine
 
-from headrace.catalog.queries.rows import RunReport
-from headrace.catalog.queries.runs import find_runs, refuse_several
 from headrace.errors import UnknownRun
+from headrace.queries.rows import RunReport
+from headrace.queries.runs import find_runs, refuse_several
 
 
 def why(engine: Engine, run: str | UUID) -> tuple[RunReport, ...]:

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlalchemy import Engine
 
-from headrace.catalog.queries.visibility import visible_processes
 from headrace.database.connection import transaction
 from headrace.database.principal import is_narrow, without_row_security
+from headrace.queries.visibility import visible_processes
 from headrace.retention.files import Archive
 from headrace.retention.registry import EVER, KeptFile, Kind, kept
 from headrace.settings import settings

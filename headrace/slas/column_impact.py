@@ -12,11 +12,11 @@ from sqlalchemy import Engine
 
 from headrace.access.sensitivity import Public, SubjectKey
 from headrace.catalog.column_lineage import WHOLE
-from headrace.catalog.queries.columns import ColumnPlace
-from headrace.catalog.queries.names import ColumnEdge, column_lineage
-from headrace.catalog.queries.rows import Direction
-from headrace.catalog.sql import statement
 from headrace.database.connection import transaction
+from headrace.queries.columns import ColumnPlace
+from headrace.queries.names import ColumnEdge, column_lineage
+from headrace.queries.rows import Direction
+from headrace.queries.sql import statement
 from headrace.slas.wording import describe_sla
 
 MAX_EDGES = 20_000  # edges; the traversal stops there and sets `truncated`
@@ -88,7 +88,7 @@ def column_impact(engine: Engine, place: ColumnPlace, depth: int = MAX_DEPTH) ->
             "depths": [0, *reached.values()],
             "furthest": depth,
         }
-        unknown = statement("column_impact_unknown").execute(cursor, parameters).fetchall()
+        unknown = statement("lineage/column_impact_unknown").execute(cursor, parameters).fetchall()
         nearest = {**{row["dataset_id"]: row["depth"] for row in unknown if row["depth"] <= depth}, **reached}
         rows = cursor.execute(_ABOUT, [list(nearest)]).fetchall()
     found = [_used_by(row, nearest[row["dataset_id"]], uses, edges, reached) for row in rows]

@@ -11,9 +11,9 @@ from uuid import UUID
 from psycopg import Cursor
 
 from headrace.catalog.outbox import Position, position
-from headrace.catalog.queries.schemas import schema_columns
 from headrace.catalog.schema import classify, schema_hash
 from headrace.database.ids import organisation_id
+from headrace.queries.schemas import schema_columns
 from headrace.severity import Severity
 from headrace.slas.causes import Issue
 from headrace.slas.events import AlertEvent, Kind, Subject, SubjectType

@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from headrace.catalog.queries.rows import PublishedRow
 from headrace.catalog.records import Check, Column, Version
+from headrace.queries.rows import PublishedRow
 from headrace.stores.capabilities import Capability
 from headrace.stores.writes import OutputFormat, PartitionWrite, VersionFormat, WrittenVersion
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from sqlalchemy import Engine
 
-from headrace.catalog.published import in_turn
+from headrace.queries.pointers import in_turn
 from headrace.settings import settings
 from headrace.stores.protocol import LazySession, Reference
 from headrace.stores.registry import STORES

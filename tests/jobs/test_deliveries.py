@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from headrace.catalog.queries.processes import processes
 from headrace.orchestration.completions.folder import SETTLED, LocalFolder
 from headrace.orchestration.completions.intake import take_in
+from headrace.queries.processes import processes
 from jobs.deliveries import report
 
 DELIVERED = [

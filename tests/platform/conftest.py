@@ -15,7 +15,7 @@ from headrace.catalog.records import (
     Technology,
     VersionDraft,
 )
-from headrace.catalog.registry import register
+from headrace.registration.declarations import register
 from headrace.severity import Severity
 
 COLUMNS = (Column("id", "bigint", nullable=False), Column("delay", "double", description="minutes"))

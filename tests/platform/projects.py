@@ -9,10 +9,10 @@ from pathlib import Path
 import dagster as dg
 from sqlalchemy import Engine
 
-from headrace.catalog.registry import register
 from headrace.declarations.loading.project import LoadedProject, load, records
 from headrace.execution.plan import ProcessPlan
 from headrace.orchestration.materialization import execute, plan_runs, select
+from headrace.registration.declarations import register
 from headrace.spark.session import SparkResource
 
 PYPROJECT = """

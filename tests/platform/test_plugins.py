@@ -26,10 +26,7 @@ from headrace.alerts.delivery import deliver
 from headrace.alerts.records import RenderedNotification
 from headrace.alerts.rules import Destination, Limit
 from headrace.catalog.locators import RelationLocator, SnapshotLocator, locator_metadata
-from headrace.catalog.pins import resolve
-from headrace.catalog.publishing import publish
 from headrace.catalog.records import Column, InputRequest, Version, VersionDraft
-from headrace.catalog.registry import register
 from headrace.cli import app
 from headrace.database.ids import organisation_id
 from headrace.declarations.loading.project import load
@@ -38,6 +35,9 @@ from headrace.orchestration.event_sources import EVENT_SOURCES
 from headrace.orchestration.garbage import garbage
 from headrace.orchestration.ingestion import load as ingest_files
 from headrace.plugins import Registry, UnknownPlugin
+from headrace.publishing.pins import resolve
+from headrace.publishing.publication import publish
+from headrace.registration.declarations import register
 from headrace.settings import settings
 from headrace.severity import Severity
 from headrace.stores.checks.custom_checks import CHECKS

@@ -256,9 +256,9 @@ def route(
     as_json: AsJson = False,
 ) -> None:
     """Show who would be notified about a dataset now, and when."""
+    from headrace import queries
     from headrace.access.callers import domain_of
     from headrace.alerts.records import Purpose
-    from headrace.catalog import queries
     from headrace.database.connection import connect
     from headrace.severity import Severity
 

@@ -96,8 +96,8 @@ def rebuild() -> None:
 @app.command(epilog=examples("headrace catalog transfer flights/daily_delays"))
 def transfer(dataset: Dataset) -> None:
     """Let this project declare a dataset of another project."""
-    from headrace.catalog.registry import transfer as transfer_dataset
     from headrace.database.connection import connect
+    from headrace.registration.declarations import transfer as transfer_dataset
     from headrace.settings import settings
 
     transfer_dataset(connect(), dataset)

@@ -15,7 +15,7 @@ from headrace.cli.common.output import emit, facts, show, table
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-    from headrace.catalog.registrations import Registration, RegistrationRequest, RegistrationStatus
+    from headrace.registration.registrations import Registration, RegistrationRequest, RegistrationStatus
 
 app = typer.Typer()
 RegistrationId = Annotated[UUID, typer.Argument(metavar="ID", help="The registration's id.")]
@@ -45,8 +45,8 @@ def register(
     as_json: AsJson = False,
 ) -> None:
     """Register a dataset as a draft for a steward to review."""
-    from headrace.catalog.registrations import request
     from headrace.database.connection import connect, transaction
+    from headrace.registration.registrations import request
 
     if (dataset is None) == (file is None):
         raise typer.BadParameter("pass a dataset or --file")
@@ -68,9 +68,9 @@ def registrations(
     as_json: AsJson = False,
 ) -> None:
     """List registrations waiting for a steward's review."""
-    from headrace.catalog.registrations import RegistrationStatus
-    from headrace.catalog.registrations import registrations as find
     from headrace.database.connection import connect
+    from headrace.registration.registrations import RegistrationStatus
+    from headrace.registration.registrations import registrations as find
 
     found = find(connect(), None if everything else RegistrationStatus.PENDING, limit=limit)
     if as_json:
@@ -101,7 +101,7 @@ def approve(
     as_json: AsJson = False,
 ) -> None:
     """Approve a registration: the dataset becomes active."""
-    from headrace.catalog.registrations import RegistrationStatus
+    from headrace.registration.registrations import RegistrationStatus
 
     _review(registration, RegistrationStatus.APPROVED, comment, as_json)
 
@@ -113,14 +113,14 @@ def reject(
     as_json: AsJson = False,
 ) -> None:
     """Reject a registration: the dataset is unchanged."""
-    from headrace.catalog.registrations import RegistrationStatus
+    from headrace.registration.registrations import RegistrationStatus
 
     _review(registration, RegistrationStatus.REJECTED, comment, as_json)
 
 
 def _review(id_: UUID, status: RegistrationStatus, comment: str | None, as_json: bool) -> None:
-    from headrace.catalog.registrations import review
     from headrace.database.connection import connect, transaction
+    from headrace.registration.registrations import review
 
     with transaction(connect()) as cursor:
         reviewed = review(cursor, id_, status, comment, by=current_user())
@@ -141,7 +141,7 @@ def _requested(content: Any, place: str = "") -> RegistrationRequest:  # noqa: A
     """Read the request. Raises CommandError naming the invalid fields."""
     from pydantic import ValidationError
 
-    from headrace.catalog.registrations import DatasetRequest
+    from headrace.registration.registrations import DatasetRequest
 
     try:
         return DatasetRequest.model_validate(content).requested()

@@ -23,8 +23,8 @@ def retire(dataset: Dataset, reason: _Reason) -> None:
     Its open alerts are closed. Versions, lineage and SLA outcomes stay, and can be read. Datasets that their project no
     longer declares are retired by `headrace up`.
     """
-    from headrace.catalog.retirement import retire as retire_dataset
     from headrace.database.connection import connect
+    from headrace.registration.retirement import retire as retire_dataset
 
     retire_dataset(connect(), dataset, by=getpass.getuser(), reason=reason)
     typer.echo(f"{dataset} is retired.")
@@ -36,8 +36,8 @@ def restore(dataset: Dataset, reason: _Reason) -> None:
 
     If a declaration was removed and is added again, its dataset is restored automatically.
     """
-    from headrace.catalog.retirement import restore as restore_dataset
     from headrace.database.connection import connect
+    from headrace.registration.retirement import restore as restore_dataset
 
     restore_dataset(connect(), dataset, by=getpass.getuser(), reason=reason)
     typer.echo(f"{dataset} is restored.")

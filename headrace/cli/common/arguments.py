@@ -49,7 +49,7 @@ def dataset_keys(incomplete: str) -> list[str]:
     engine = _running_catalog()
     if engine is None:
         return []
-    from headrace.catalog.queries import datasets
+    from headrace.queries import datasets
 
     return [row.key for row in datasets(engine, incomplete or None).rows if row.key.startswith(incomplete)]
 
@@ -61,8 +61,8 @@ def version_tags(ctx: typer.Context, incomplete: str) -> list[str]:
     dataset = ctx.params.get("dataset") or next(iter(ctx.args), None)
     if engine is None or not isinstance(dataset, str):
         return []
-    from headrace.catalog.queries import versions
     from headrace.errors import UnknownDataset
+    from headrace.queries import versions
 
     try:
         found = versions(engine, dataset, limit=50)

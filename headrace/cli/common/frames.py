@@ -35,10 +35,10 @@ def tagged(engine: Engine, dataset: str, tag: str, partition: str | None) -> lis
     """Return the versions with this tag, one per partition, including blocked and superseded ones. Raises
     UnknownVersion.
     """
-    from headrace.catalog.queries import version_lineage
     from headrace.catalog.sensitivity import marked
     from headrace.catalog.versions import by_ids
     from headrace.database.connection import transaction
+    from headrace.queries import version_lineage
 
     nodes = version_lineage(engine, dataset, depth=0, tag=tag, partition=partition).nodes
     with transaction(engine) as cursor:

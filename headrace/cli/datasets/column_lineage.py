@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from rich.tree import Tree
     from sqlalchemy import Engine
 
-    from headrace.catalog.queries.columns import ColumnPlace, VersionColumns
-    from headrace.catalog.queries.names import ColumnEdge
-    from headrace.catalog.queries.rows import Direction, VersionRow
     from headrace.catalog.records import Version
+    from headrace.queries.columns import ColumnPlace, VersionColumns
+    from headrace.queries.names import ColumnEdge
+    from headrace.queries.rows import Direction, VersionRow
 
 app = typer.Typer()
 _Column = tuple[str, str]
@@ -35,7 +35,7 @@ def show_columns(
     form: str,
 ) -> None:
     """Print the upstream or downstream lineage of a column. form: tree, json, dot or html."""
-    from headrace.catalog.queries.names import column_lineage
+    from headrace.queries.names import column_lineage
 
     edges = column_lineage(engine, place.dataset_id, direction, depth, field=place.column, as_of=as_of)
     named = _named((place.key, place.column or ""))
@@ -107,7 +107,7 @@ def diff_lineage(
 
 def _published(engine: Engine, dataset: str, partition: str | None) -> list[VersionRow]:
     """Return the current and former published versions, newest first; of all partitions, unless one is given."""
-    from headrace.catalog import queries
+    from headrace import queries
 
     rows = queries.versions(engine, dataset, partition, limit=1000)
     return [row for row in rows if row.version.outcome == "PUBLISHED"]
@@ -125,7 +125,7 @@ def _columns(
     """Return the columns of the version with this tag, otherwise of the first version. Raises CommandError if there is
     none.
     """
-    from headrace.catalog.queries.columns import version_columns
+    from headrace.queries.columns import version_columns
 
     if tag is None:
         if not published:

@@ -92,7 +92,7 @@ def diff(
 
 def default_key(engine: Engine, dataset: str) -> Sequence[str]:
     """Return the columns of the dataset's first `unique` check, or none."""
-    from headrace.catalog import queries
+    from headrace import queries
 
     for check in queries.dataset(engine, dataset).checks:
         if check.kind == "unique":

@@ -11,7 +11,7 @@ from headrace.cli.common.arguments import AsJson, Limit, dataset_keys, examples
 from headrace.cli.common.output import emit, show, table
 
 if TYPE_CHECKING:
-    from headrace.catalog.queries.columns import ColumnPlace
+    from headrace.queries.columns import ColumnPlace
     from headrace.slas.column_impact import UsedBy
 
 app = typer.Typer()
@@ -54,19 +54,19 @@ def _column(text: str) -> ColumnPlace | None:
     """Parse the column, or return None for a dataset. Only the last part of a text can name a column, after a dot."""
     if "." not in text.rpartition("/")[2]:
         return None
-    from headrace.catalog.queries.columns import column_place
     from headrace.database.connection import connect
+    from headrace.queries.columns import column_place
 
     place = column_place(connect(), text)
     return place if place.column is not None else None
 
 
 def _print_readers(dataset: str, direct: bool, limit: int, *, as_json: bool) -> None:
-    from headrace.catalog.queries.datasets import datasets
-    from headrace.catalog.queries.impact import MAX_DEPTH, impact
-    from headrace.catalog.queries.names import find_dataset
     from headrace.database.connection import connect
     from headrace.errors import UnknownDataset
+    from headrace.queries.datasets import datasets
+    from headrace.queries.impact import MAX_DEPTH, impact
+    from headrace.queries.names import find_dataset
 
     engine = connect()
     known = find_dataset(engine, dataset)

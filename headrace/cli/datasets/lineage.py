@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from rich.tree import Tree
 
-    from headrace.catalog.queries.process_lineage import ProcessLineage
-    from headrace.catalog.queries.rows import Direction, Lineage, VersionLineage, VersionNode
+    from headrace.queries.process_lineage import ProcessLineage
+    from headrace.queries.rows import Direction, Lineage, VersionLineage, VersionNode
 
 app = typer.Typer()
 
@@ -78,10 +78,10 @@ def lineage(
         raise typer.BadParameter("--version and --as-of cannot be combined")
     if sum((dot, as_json, html)) > 1:
         raise typer.BadParameter("--dot, --json and --html cannot be combined")
-    from headrace.catalog import queries
-    from headrace.catalog.queries.columns import column_place
+    from headrace import queries
     from headrace.database.connection import connect
     from headrace.errors import UnknownDataset, UnknownProcess
+    from headrace.queries.columns import column_place
 
     direction = queries.Direction.DOWN if down else queries.Direction.UP
     found: Lineage | VersionLineage | ProcessLineage
@@ -127,9 +127,9 @@ def _print(found: Lineage | VersionLineage | ProcessLineage, graph: Graph, as_js
 
 def _of_process(named: str, direction: Direction, depth: int, as_of: datetime | None) -> ProcessLineage:
     """Return the lineage of the process with this key. Raises UnknownProcess."""
-    from headrace.catalog.queries.process_detail import process_id
-    from headrace.catalog.queries.process_lineage import process_lineage
     from headrace.database.connection import connect
+    from headrace.queries.process_detail import process_id
+    from headrace.queries.process_lineage import process_lineage
 
     return process_lineage(connect(), process_id(connect(), named), direction, depth, as_of=as_of)
 

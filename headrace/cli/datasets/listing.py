@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from sqlalchemy import Engine
 
-    from headrace.catalog.queries.rows import DatasetDetail, DatasetRow, DatasetStatus, VersionRow
+    from headrace.queries.rows import DatasetDetail, DatasetRow, DatasetStatus, VersionRow
     from headrace.slas.queries import SlaObjectiveStatus
 
 app = typer.Typer()
@@ -74,7 +74,7 @@ def show_dataset(dataset: Dataset, as_json: AsJson = False) -> None:
 
     Columns that are not declared are those of the newest published version.
     """
-    from headrace.catalog import queries
+    from headrace import queries
     from headrace.database.connection import connect
 
     engine = connect()
@@ -113,7 +113,7 @@ def versions(
     as_json: AsJson = False,
 ) -> None:
     """List the newest versions of a dataset."""
-    from headrace.catalog import queries
+    from headrace import queries
     from headrace.database.connection import connect
 
     found = queries.versions(connect(), dataset, partition, limit)
@@ -130,7 +130,7 @@ def versions(
 
 
 def _all(engine: Engine, search: str | None, retired: bool) -> Iterator[DatasetRow]:
-    from headrace.catalog import queries
+    from headrace import queries
 
     after: str | None = ""
     while after is not None:

@@ -36,16 +36,16 @@ def manifests(
     A manifest is a file in `_published/` next to a dataset's versions; it points external readers to the published
     version. Other stores have references of their own kind. A killed run or a full disk can leave one out of date.
     """
-    from headrace.catalog import published
     from headrace.cli.common.frames import session
     from headrace.database.connection import connect
+    from headrace.queries import pointers
     from headrace.spark.errors import ResourceError
     from headrace.stores.references import update_references
 
     engine = connect()
     current: list[Reference] = []
     problems: list[str] = []
-    for dataset in datasets or published.datasets(engine):
+    for dataset in datasets or pointers.datasets(engine):
         try:
             current += update_references(engine, dataset, session)
         except ResourceError as error:

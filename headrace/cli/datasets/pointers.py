@@ -61,8 +61,9 @@ def pin(
 
     Applies to all runs that read the dataset, or with --consumer to the runs of one. Replaces an existing pin.
     """
-    from headrace.catalog import pins
+    from headrace.catalog.lookup import named
     from headrace.database.connection import connect
+    from headrace.publishing import pins
 
     version = pins.pin(connect(), dataset, tag, partition, consumer, by=getpass.getuser(), reason=reason)
     answer = {
@@ -75,7 +76,7 @@ def pin(
     if as_json:
         emit(answer)
     else:
-        typer.echo(f"{consumer or 'Everyone'} now reads {pins.named(dataset, partition)} at {version.tag}.")
+        typer.echo(f"{consumer or 'Everyone'} now reads {named(dataset, partition)} at {version.tag}.")
 
 
 @app.command(epilog=examples("headrace unpin flights/planes"))
@@ -83,15 +84,16 @@ def unpin(
     dataset: Dataset, partition: Partition = None, consumer: Consumer = None, as_json: AsJson = False
 ) -> None:
     """Remove a pin: readers get the published version again."""
-    from headrace.catalog import pins
+    from headrace.catalog.lookup import named
     from headrace.database.connection import connect
+    from headrace.publishing import pins
 
     pins.unpin(connect(), dataset, partition, consumer, by=getpass.getuser())
     if as_json:
         emit({"dataset": dataset, "partition": partition, "tag": None, "consumer": consumer, "pinned": False})
     else:
         typer.echo(
-            f"{consumer or 'Everyone'} now reads the published version of {pins.named(dataset, partition)}."
+            f"{consumer or 'Everyone'} now reads the published version of {named(dataset, partition)}."
         )
 
 
@@ -121,12 +123,12 @@ def rollback(
     Shows the change and asks for confirmation, except with --yes or --json. Lists the datasets that were built from the
     withdrawn version.
     """
-    from headrace.catalog import queries
-    from headrace.catalog.pins import named
-    from headrace.catalog.rollback import rollback as roll_back
+    from headrace import queries
+    from headrace.catalog.lookup import named
     from headrace.cli.common.frames import session
     from headrace.database.connection import connect
     from headrace.errors import CatalogError
+    from headrace.publishing.rollback import rollback as roll_back
     from headrace.spark.errors import ResourceError
     from headrace.stores.references import update_references
 
@@ -164,7 +166,7 @@ def rollback(
 
 def made_from(engine: Engine, version: Version) -> dict[str, list[str | None]]:
     """Return the partitions, by dataset, whose published version was derived from `version`, directly or indirectly."""
-    from headrace.catalog import queries
+    from headrace import queries
 
     nodes = queries.version_lineage(
         engine,
@@ -185,10 +187,11 @@ def made_from(engine: Engine, version: Version) -> dict[str, list[str | None]]:
 
 def _target(engine: Engine, before: Version, tag: str | None) -> Version:
     """Return the version to publish: the one with the tag, or the one published before `before`."""
-    from headrace.catalog import queries
-    from headrace.catalog.pins import choose, named
+    from headrace import queries
+    from headrace.catalog.lookup import named
     from headrace.catalog.records import InputRequest
     from headrace.errors import RollbackRefused
+    from headrace.publishing.pins import choose
 
     if tag is not None:
         return queries.version(engine, before.dataset, tag, before.partition).version
@@ -208,7 +211,7 @@ def _target(engine: Engine, before: Version, tag: str | None) -> Version:
 
 
 def _change(before: Version, after: Version) -> Table:
-    from headrace.catalog.pins import named
+    from headrace.catalog.lookup import named
 
     rows = [
         (

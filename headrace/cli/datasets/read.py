@@ -130,10 +130,10 @@ def _versions(
     """Return the versions to read, one per partition."""
     if tag is not None:
         return tagged(engine, dataset, tag, partition)
-    from headrace.catalog.pins import choose, resolve
     from headrace.catalog.records import InputRequest
     from headrace.catalog.sensitivity import marked
     from headrace.errors import MissingVersion
+    from headrace.publishing.pins import choose, resolve
 
     partitions = () if partition is None else (partition,)
     request = InputRequest(dataset=dataset, consumer="this command", partitions=partitions, as_of=as_of)

@@ -22,8 +22,8 @@ def search(
 
     Searches names, owners, tags, columns and descriptions.
     """
-    from headrace.catalog.queries.search import search as find
     from headrace.database.connection import connect
+    from headrace.queries.search import search as find
 
     found = find(connect(), " ".join(words), limit=limit)
     if as_json:

@@ -77,7 +77,7 @@ def _print(key: str, name: str, what: str, *, as_json: bool) -> None:
 
 
 def _place(engine: Engine, column: str) -> tuple[str, str]:
-    from headrace.catalog.queries.columns import column_place
+    from headrace.queries.columns import column_place
 
     place = column_place(engine, column)
     if place.column is None:
@@ -86,7 +86,7 @@ def _place(engine: Engine, column: str) -> tuple[str, str]:
 
 
 def _checked(engine: Engine, dataset: str) -> str:
-    from headrace.catalog.queries.columns import column_place
+    from headrace.queries.columns import column_place
 
     return column_place(engine, dataset).key
 

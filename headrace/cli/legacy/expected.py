@@ -104,9 +104,9 @@ def expected(
 
 
 def _mean_runtimes(instance: str) -> Mapping[str, timedelta]:
-    from headrace.catalog.queries.runtimes import mean_runtimes
     from headrace.catalog.records import Technology
     from headrace.database.connection import connect
+    from headrace.queries.runtimes import mean_runtimes
 
     return mean_runtimes(connect(), Technology.AUTOSYS, instance)
 

@@ -9,6 +9,7 @@ import typer
 from headrace.cli.common.arguments import AsJson, Dataset, Partition, examples
 from headrace.cli.common.errors import CommandError
 from headrace.cli.common.output import emit
+from headrace.queries import published
 
 if TYPE_CHECKING:
     from headrace.execution.notices import Notice
@@ -24,10 +25,9 @@ def notify(dataset: Dataset, partition: Partition = None, as_json: AsJson = Fals
 
     Writes the flag files and sends the events that `notify` in the dataset's declaration lists, from this machine.
     """
-    from headrace.catalog import unreported
-    from headrace.catalog.queries import published
     from headrace.database.connection import connect
     from headrace.execution import notices
+    from headrace.publishing import unreported
 
     declared = _notices(dataset)
     engine = connect()

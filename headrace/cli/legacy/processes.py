@@ -13,7 +13,7 @@ from headrace.cli.legacy.commands import MAX_ROWS
 from headrace.cli.legacy.scan import Instance
 
 if TYPE_CHECKING:
-    from headrace.catalog.queries.processes import ProcessRow
+    from headrace.queries.processes import ProcessRow
 
 app = typer.Typer()
 Like = Annotated[
@@ -57,8 +57,8 @@ def adopt(
 
 
 def _list(like: str | None, lifecycle: str | None, as_json: bool, nothing: str) -> None:
-    from headrace.catalog.queries.processes import processes as processes_of
     from headrace.database.connection import connect
+    from headrace.queries.processes import processes as processes_of
 
     found = processes_of(connect(), like, lifecycle, None if as_json else MAX_ROWS + 1)
     if as_json:

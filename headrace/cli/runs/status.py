@@ -17,10 +17,10 @@ from headrace.slas.status import OUT_OF_ORDER
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from headrace.catalog.queries.projects import ProjectProblem
-    from headrace.catalog.queries.rows import DatasetStatus, RunInput, RunReport
-    from headrace.catalog.retirement import Retirement
-    from headrace.catalog.unreported import UnreportedPage, UnreportedVersion
+    from headrace.publishing.unreported import UnreportedPage, UnreportedVersion
+    from headrace.queries.projects import ProjectProblem
+    from headrace.queries.rows import DatasetStatus, RunInput, RunReport
+    from headrace.registration.retirement import Retirement
     from headrace.slas.queries import SlaObjectiveStatus
 
 app = typer.Typer()
@@ -46,12 +46,12 @@ def status(
     Late and at-risk SLAs, failed checks, unpublished datasets, running and lost runs, and declarations that were
     invalid when their project was last loaded. Of a large catalog only datasets that need attention are listed.
     """
+    from headrace import queries
     from headrace.alerts.heartbeat import alerting_status
-    from headrace.catalog import queries
-    from headrace.catalog.queries.projects import project_problems
-    from headrace.catalog.retirement import retirements
-    from headrace.catalog.unreported import unreported_versions
     from headrace.database.connection import connect
+    from headrace.publishing.unreported import unreported_versions
+    from headrace.queries.projects import project_problems
+    from headrace.registration.retirement import retirements
 
     engine = connect()
     unreported = unreported_versions(engine)  # marks runs whose process died as LOST
@@ -110,8 +110,8 @@ def why(
     as_json: AsJson = False,
 ) -> None:
     """Explain a run: inputs, outputs, attempts, failure, log."""
-    from headrace.catalog.runs import reap
     from headrace.database.connection import connect
+    from headrace.publishing.runs import reap
     from headrace.retention.run_reports import why as explain
 
     engine = connect()

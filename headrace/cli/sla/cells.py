@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.text import Text
     from sqlalchemy import Engine
 
-    from headrace.catalog.queries.rows import DatasetStatus
+    from headrace.queries.rows import DatasetStatus
     from headrace.slas.queries import SlaObjectiveStatus
 
 _ALL = 1_000_000

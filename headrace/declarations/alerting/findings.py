@@ -9,10 +9,10 @@ from typing import Any
 
 from headrace.alerts.channels import is_complete, schemes
 from headrace.alerts.rules import ANY_OWNER, OWNERS, Quiet, Route, never_ends
-from headrace.catalog.queries.projects import Subjects
 from headrace.declarations.alerting.declaration import AlertsDeclaration, RouteDeclaration
 from headrace.declarations.origin import FieldPath, Origin
 from headrace.execution.problems import DeclarationError
+from headrace.queries.projects import Subjects
 from headrace.severity import Severity
 
 PERSONAL = "{owner}"

@@ -12,7 +12,6 @@ from zoneinfo import ZoneInfo
 from pydantic import ValidationError
 
 from headrace.alerts.rules import OWNERS, AlertRules, Destination, Hours, Limit, Links, Quiet, Route, Step
-from headrace.catalog.queries.projects import NO_SUBJECTS, Subjects
 from headrace.declarations.alerting.declaration import (
     DAYS,
     NEVER,
@@ -33,6 +32,7 @@ from headrace.declarations.loading.documents import Document, NoDocument, docume
 from headrace.declarations.origin import FieldPath, Origin
 from headrace.declarations.validation import declaration_errors
 from headrace.execution.problems import DeclarationError
+from headrace.queries.projects import NO_SUBJECTS, Subjects
 from headrace.settings import settings
 
 FILE = "alerts.yaml"

@@ -15,8 +15,8 @@ from headrace.estates.rows import NO_ESTATE, EstateRows
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-    from headrace.catalog.queries.projects import ProjectDataset, Subjects
     from headrace.execution.problems import DeclarationError
+    from headrace.queries.projects import ProjectDataset, Subjects
 
 _LOG = logging.getLogger("headrace")
 
@@ -34,9 +34,9 @@ NOTHING_KNOWN = CatalogContents()
 
 def known() -> CatalogContents:
     """Return what the catalog knows; empty, with one log line, if it is unavailable. Starts no server."""
-    from headrace.catalog.queries.projects import datasets_of_other_projects
     from headrace.errors import CatalogError
     from headrace.estates.queries import estate
+    from headrace.queries.projects import datasets_of_other_projects
     from headrace.settings import settings
 
     try:
@@ -51,8 +51,8 @@ def known() -> CatalogContents:
 
 def known_subjects() -> Subjects:
     """Return the owners and domains in the catalog; none, and not all, if it is unavailable."""
-    from headrace.catalog.queries.projects import NO_SUBJECTS, subjects
     from headrace.errors import CatalogError
+    from headrace.queries.projects import NO_SUBJECTS, subjects
 
     try:
         engine = _running_catalog()
@@ -64,8 +64,8 @@ def known_subjects() -> Subjects:
 
 def record_problems(root: Path, problems: Sequence[DeclarationError]) -> None:
     """Store the project's invalid declarations in the catalog; without a catalog, the log has them."""
-    from headrace.catalog.registry import record_load
     from headrace.errors import CatalogError
+    from headrace.registration.declarations import record_load
 
     try:
         engine = _running_catalog()

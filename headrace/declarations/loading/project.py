@@ -34,7 +34,7 @@ from headrace.execution.python_code import load_module
 from headrace.project import project_root
 
 if TYPE_CHECKING:
-    from headrace.catalog.queries.projects import ProjectDataset, Subjects
+    from headrace.queries.projects import ProjectDataset, Subjects
 
 _LOG = logging.getLogger("headrace")
 _VALIDATING = "DAGSTER_IS_DEFS_VALIDATION_CLI"  # set by `dg check defs`

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from sqlalchemy import Engine
 
-from headrace.catalog.queries import dataset
 from headrace.catalog.records import CheckStatus, DatasetRecord
 from headrace.catalog.run_events import ReportedOutput, RunEvent
 from headrace.errors import UnknownDataset
@@ -18,6 +17,7 @@ from headrace.execution.plan import ExternalPlan
 from headrace.files.filesystem import LocalFiles, is_local, local_path
 from headrace.files.formats import FORMATS
 from headrace.files.sizes import size_of
+from headrace.queries import dataset
 from headrace.spark.errors import ResourceError
 
 MEASURE = "measure"  # field of an output: true

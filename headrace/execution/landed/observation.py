@@ -10,13 +10,13 @@ from time import monotonic
 
 from sqlalchemy import Engine
 
-from headrace.catalog.publishing import publish
-from headrace.catalog.queries import published
 from headrace.catalog.records import CheckStatus, Outcome, Publication, Version, VersionDraft
-from headrace.catalog.registry import register
 from headrace.execution.landed.files import Listing, is_looked_at, list_landed
 from headrace.execution.landed.versions import SIGNATURE, draft, has_same_content, is_version
 from headrace.execution.plan import ExternalPlan
+from headrace.publishing.publication import publish
+from headrace.queries import published
+from headrace.registration.declarations import register
 from headrace.spark.errors import ResourceError
 from headrace.spark.failures import explained
 

@@ -12,13 +12,13 @@ from pydantic import BaseModel
 from sqlalchemy import Engine
 
 from headrace.alerts.heartbeat import record_heartbeat
-from headrace.catalog.publishing import generations
-from headrace.catalog.queries.versions import inputs_of_published, published
 from headrace.database.connection import connect
 from headrace.events.completions import Completion, completions, known_names, newest_sequence
 from headrace.execution.partitions import NoUpstreamPartition, upstream_keys
 from headrace.execution.plan import Plan, ProcessPlan, ProcessTrigger
 from headrace.orchestration.business_dates import NoPartition, partition_of
+from headrace.publishing.publication import generations
+from headrace.queries.versions import inputs_of_published, published
 
 START_TIME_LIMIT = timedelta(seconds=20)  # Dagster cancels a tick at 60 s
 BATCH_SIZE = 200  # completions per poll, and about as many runs per tick

@@ -11,19 +11,19 @@ from sqlalchemy import Engine
 
 from headrace.alerts.heartbeat import record_heartbeat
 from headrace.catalog.records import Outcome, Publication
-from headrace.catalog.unreported import (
-    UnreportedVersion,
-    delete_replaced,
-    delete_reported,
-    record_failure,
-    unreported_versions,
-)
 from headrace.dagster_internals import CODE_VERSION_TAG, DATA_VERSION_TAG, get_input_data_version_tag
 from headrace.database.connection import connect
 from headrace.database.locks import alone
 from headrace.execution.metadata import version_metadata
 from headrace.execution.notices import Notice, missing, notify
 from headrace.execution.plan import Plan, ProcessPlan
+from headrace.publishing.unreported import (
+    UnreportedVersion,
+    delete_replaced,
+    delete_reported,
+    record_failure,
+    unreported_versions,
+)
 
 TIME_LIMIT = timedelta(seconds=15)  # Dagster cancels a tick at 60 s, and one call of sendevent may take 30 s
 

@@ -11,7 +11,6 @@ from sqlalchemy import Engine
 
 from headrace.alerts import heartbeat
 from headrace.autosys.garbage_collection import paused
-from headrace.catalog.retirement import retire_undeclared
 from headrace.database.connection import connect
 from headrace.declarations.loading.project import records
 from headrace.errors import DeclaredElsewhere, ProjectNameTaken, UnknownDataset
@@ -19,6 +18,7 @@ from headrace.execution.plan import Plan, ProcessPlan
 from headrace.execution.registration import no_session, register
 from headrace.openlineage import renames
 from headrace.orchestration.nouns import noun
+from headrace.registration.retirement import retire_undeclared
 from headrace.slas.events import Kind
 from headrace.slas.queries import OutOfOrder, out_of_order
 from headrace.slas.status import SlaStatus

@@ -17,7 +17,7 @@ from headrace.access.sensitivity import Public, Sensitive, SensitiveIf, SubjectK
 from headrace.alerts.outbox import acknowledge, hand_over
 from headrace.alerts.queries import History, alerts, history
 from headrace.alerts.records import AcknowledgementAction, Alert, AlertState, NotificationState, Purpose
-from headrace.catalog.registrations import StorableText as Text
+from headrace.registration.registrations import StorableText as Text
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database, Reader

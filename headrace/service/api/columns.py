@@ -13,11 +13,11 @@ from headrace.access.callers import Caller, Permission
 from headrace.access.sensitivity import SubjectKey
 from headrace.catalog.column_lineage import LineageOfOutput
 from headrace.catalog.column_lineage_changes import LineageChange, changes
-from headrace.catalog.queries.columns import ColumnPlace, VersionColumns, check_column, version_columns
-from headrace.catalog.queries.rows import VersionRef
-from headrace.catalog.registrations import StorableText as Text
 from headrace.catalog.sensitivity import SensitiveColumn, clear, sensitivity, withdraw
 from headrace.database.connection import transaction
+from headrace.queries.columns import ColumnPlace, VersionColumns, check_column, version_columns
+from headrace.queries.rows import VersionRef
+from headrace.registration.registrations import StorableText as Text
 from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database, Dataset, Partition, Reader
 from headrace.service.http.problems import RequestRefused

@@ -13,11 +13,14 @@ from fastapi import APIRouter, Path, Query
 from sqlalchemy import Engine
 from starlette.responses import Response
 
+from headrace import queries
 from headrace.access.callers import Caller
 from headrace.access.sensitivity import Public, Sensitive, Shown
-from headrace.catalog import queries
-from headrace.catalog.queries.facets import FacetRow, facets
-from headrace.catalog.queries.names import (
+from headrace.catalog.records import CheckStatus
+from headrace.database.ids import organisation_id
+from headrace.errors import UnknownDataset, UnknownRun
+from headrace.queries.facets import FacetRow, facets
+from headrace.queries.names import (
     Assertion,
     DatasetName,
     DatasetRef,
@@ -25,10 +28,10 @@ from headrace.catalog.queries.names import (
     locate,
     names,
 )
-from headrace.catalog.queries.names import quality as reported_quality
-from headrace.catalog.queries.process_detail import last_success
-from headrace.catalog.queries.quality import QualityRow, quality
-from headrace.catalog.queries.rows import (
+from headrace.queries.names import quality as reported_quality
+from headrace.queries.process_detail import last_success
+from headrace.queries.quality import QualityRow, quality
+from headrace.queries.rows import (
     DatasetDetail,
     DatasetRow,
     DatasetStatus,
@@ -37,11 +40,8 @@ from headrace.catalog.queries.rows import (
     VersionDetail,
     VersionRow,
 )
-from headrace.catalog.queries.schemas import SchemaRow, place_in, schema_history
-from headrace.catalog.queries.version_pages import published_page, version_page
-from headrace.catalog.records import CheckStatus
-from headrace.database.ids import organisation_id
-from headrace.errors import UnknownDataset, UnknownRun
+from headrace.queries.schemas import SchemaRow, place_in, schema_history
+from headrace.queries.version_pages import published_page, version_page
 from headrace.retention.run_reports import why as explain_run
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown

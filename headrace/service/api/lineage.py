@@ -10,14 +10,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from headrace import queries
 from headrace.access.sensitivity import Public, SubjectKey
-from headrace.catalog import queries
-from headrace.catalog.queries.columns import ColumnPlace, check_column
-from headrace.catalog.queries.impact import MAX_DEPTH, impact
-from headrace.catalog.queries.impact import Reader as Hit
-from headrace.catalog.queries.names import ColumnEdge, column_lineage
-from headrace.catalog.queries.process_lineage import ProcessLineage, process_lineage
-from headrace.catalog.queries.rows import Direction, Lineage, VersionLineage
+from headrace.queries.columns import ColumnPlace, check_column
+from headrace.queries.impact import MAX_DEPTH, impact
+from headrace.queries.impact import Reader as Hit
+from headrace.queries.names import ColumnEdge, column_lineage
+from headrace.queries.process_lineage import ProcessLineage, process_lineage
+from headrace.queries.rows import Direction, Lineage, VersionLineage
 from headrace.service.api.paging import Cursor, Limit, cursor_of, place_of
 from headrace.service.api.responses import shown
 from headrace.service.api.subjects import AsOf, Database, Dataset, Partition, Process, Reader

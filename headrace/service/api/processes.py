@@ -11,8 +11,9 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from headrace.access.sensitivity import Public
-from headrace.catalog.queries.facets import FacetRow, facets
-from headrace.catalog.queries.process_detail import (
+from headrace.catalog.records import RunState, Technology
+from headrace.queries.facets import FacetRow, facets
+from headrace.queries.process_detail import (
     ProcessDetail,
     ProcessSummary,
     RunRow,
@@ -20,8 +21,7 @@ from headrace.catalog.queries.process_detail import (
     process_page,
     process_runs,
 )
-from headrace.catalog.queries.rows import RunReport
-from headrace.catalog.records import RunState, Technology
+from headrace.queries.rows import RunReport
 from headrace.retention.run_facets import RunDataset, run_facets
 from headrace.retention.run_reports import why as explain_run
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from headrace.access.callers import Caller, Permission
-from headrace.catalog.registrations import (
+from headrace.errors import Forbidden
+from headrace.registration.registrations import (
     DatasetRequest,
     Registration,
     RegistrationStatus,
@@ -21,10 +22,9 @@ from headrace.catalog.registrations import (
     request,
     review,
 )
-from headrace.catalog.registrations import (
+from headrace.registration.registrations import (
     StorableText as Text,
 )
-from headrace.errors import Forbidden
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database, Reader

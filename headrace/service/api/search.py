@@ -9,7 +9,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from headrace.access.sensitivity import Public
-from headrace.catalog.queries.search import RANKED, SearchHit, search
+from headrace.queries.search import RANKED, SearchHit, search
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database, Reader

@@ -11,9 +11,9 @@ from sqlalchemy import Engine
 from starlette.convertors import Convertor, register_url_convertor
 
 from headrace.access.callers import Caller, Permission
-from headrace.catalog.queries.names import DatasetRef, find_dataset
-from headrace.catalog.queries.process_detail import process_id
 from headrace.errors import UnknownDataset
+from headrace.queries.names import DatasetRef, find_dataset
+from headrace.queries.process_detail import process_id
 from headrace.service.security import requires
 
 READ = requires(Permission.READ)

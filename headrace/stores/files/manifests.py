@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from headrace.catalog.queries.rows import PublishedRow
 from headrace.files.filesystem import (
     Files,
     LocalFiles,
@@ -20,6 +19,7 @@ from headrace.files.filesystem import (
     normalised,
 )
 from headrace.files.opening import files_for
+from headrace.queries.rows import PublishedRow
 from headrace.spark.failures import explained
 from headrace.stores.files.partitions import escaped
 from headrace.stores.protocol import LazySession, Reference

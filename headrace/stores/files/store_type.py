@@ -12,8 +12,8 @@ from headrace.stores.writes import VersionFormat
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from headrace.catalog.queries.rows import PublishedRow
     from headrace.catalog.records import Version
+    from headrace.queries.rows import PublishedRow
     from headrace.stores.files.store import FilesStore
     from headrace.stores.protocol import JsonRow, LazySession, Reference
 

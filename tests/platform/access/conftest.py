@@ -11,12 +11,12 @@ from sqlalchemy import Engine
 from headrace.access import grants
 from headrace.access.callers import EVERY_DOMAIN, ROLES, Caller, CallerKind, Grant, Permission, Role
 from headrace.catalog.column_lineage import ColumnLineage, LineageOfOutput
-from headrace.catalog.publishing import publish
 from headrace.catalog.records import Column, DatasetRecord, ProcessRecord, Technology, VersionDraft
-from headrace.catalog.registry import register
-from headrace.catalog.runs import attempt
 from headrace.database.ids import organisation_named
 from headrace.database.principal import Principal, act_as
+from headrace.publishing.publication import publish
+from headrace.publishing.runs import attempt
+from headrace.registration.declarations import register
 from headrace.settings import settings
 from headrace.slas.tick import evaluate
 

@@ -10,16 +10,16 @@ from sqlalchemy import Engine
 from headrace.access import grants, tokens
 from headrace.access.audit import entries
 from headrace.access.callers import Permission, Role
-from headrace.catalog.pins import pin, unpin
-from headrace.catalog.publishing import publish
 from headrace.catalog.records import DatasetRecord
-from headrace.catalog.registry import register
-from headrace.catalog.rollback import rollback
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id, organisation_named
 from headrace.database.principal import act_as
 from headrace.errors import Forbidden
 from headrace.openlineage.renames import alias
+from headrace.publishing.pins import pin, unpin
+from headrace.publishing.publication import publish
+from headrace.publishing.rollback import rollback
+from headrace.registration.declarations import register
 from headrace.slas.outages import plan_outage
 from tests.platform.access.conftest import principal_of
 

@@ -22,9 +22,9 @@ from headrace.access.authentication import caller_of, known_caller
 from headrace.access.callers import CallerKind, Permission, Role
 from headrace.access.errors import AccessRefused, IssuerUnavailable, Unauthenticated
 from headrace.access.issuers import DevelopmentIssuer, OpenIdIssuer, issuer
-from headrace.catalog.runs import attempt
 from headrace.database.connection import transaction
 from headrace.errors import Forbidden
+from headrace.publishing.runs import attempt
 from headrace.settings import settings
 
 HOUR = timedelta(hours=1)

@@ -14,8 +14,8 @@ from sqlalchemy.exc import DBAPIError
 
 from headrace.access.redaction import RedactingFormatter, redact_logs
 from headrace.access.tokens import issue_task_token
-from headrace.catalog.runs import attempt
 from headrace.database.connection import transaction
+from headrace.publishing.runs import attempt
 from headrace.service import server as serving
 
 TOKEN = "hrt_" + "a" * 32 + "_abc-DEF_ghi"

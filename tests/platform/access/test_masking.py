@@ -9,18 +9,13 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import Engine
 
+from headrace import queries
 from headrace.access.audit import entries
 from headrace.access.callers import Permission, Role
 from headrace.access.sensitivity import MASK, DatasetKey, Public, Sensitive, SubjectKey
 from headrace.alerts.records import AlertState
-from headrace.catalog import queries
 from headrace.catalog.column_lineage import ColumnSource, How, Subtype
 from headrace.catalog.masking import visible
-from headrace.catalog.publishing import publish
-from headrace.catalog.queries.facets import FacetRow
-from headrace.catalog.queries.names import DatasetName
-from headrace.catalog.queries.process_detail import process, process_id
-from headrace.catalog.queries.rows import AttemptRow, RunOutput, RunReport, VersionRef
 from headrace.catalog.records import (
     Check,
     CheckResult,
@@ -31,10 +26,15 @@ from headrace.catalog.records import (
     RunState,
     Technology,
 )
-from headrace.catalog.registry import register
 from headrace.catalog.sensitivity import hidden_columns
 from headrace.database.principal import act_as
 from headrace.openlineage.model import Result
+from headrace.publishing.publication import publish
+from headrace.queries.facets import FacetRow
+from headrace.queries.names import DatasetName
+from headrace.queries.process_detail import process, process_id
+from headrace.queries.rows import AttemptRow, RunOutput, RunReport, VersionRef
+from headrace.registration.declarations import register
 from headrace.retention.run_facets import RunDataset
 from headrace.service.api.alerts import AlertRow
 from headrace.service.api.responses import shown

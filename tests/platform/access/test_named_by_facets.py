@@ -8,13 +8,13 @@ from uuid import uuid4
 
 from sqlalchemy import Engine
 
-from headrace.catalog.queries.facets import facets
-from headrace.catalog.queries.names import locate
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.principal import act_as
 from headrace.openlineage.ingestion import ingest
 from headrace.openlineage.model import Result
+from headrace.queries.facets import facets
+from headrace.queries.names import locate
 from tests.platform.access.conftest import principal_of
 
 OWN = "headrace://default"

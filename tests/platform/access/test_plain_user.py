@@ -7,13 +7,13 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import Engine
 
-from headrace.catalog import queries
+from headrace import queries
 from headrace.catalog.records import DatasetRecord
-from headrace.catalog.registry import register
 from headrace.database.connection import engine_for, migrate, transaction
 from headrace.database.ids import organisation_named
 from headrace.database.principal import NARROW_ROLE, ROLE, act_as
 from headrace.errors import CatalogUnavailable, Forbidden
+from headrace.registration.declarations import register
 from headrace.service.security import install
 from tests.platform.access.conftest import principal_of
 

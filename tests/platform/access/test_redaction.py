@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
+from headrace import queries
 from headrace.access.redaction import has_secrets, redacted, scrubbed
-from headrace.catalog import queries
-from headrace.catalog.queries.names import find_dataset
-from headrace.catalog.queries.search import search
 from headrace.catalog.records import DatasetRecord
-from headrace.catalog.registry import register
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.openlineage.ingestion import ingest
 from headrace.openlineage.model import Result
+from headrace.queries.names import find_dataset
+from headrace.queries.search import search
+from headrace.registration.declarations import register
 from tests.paths import WAIT_SECONDS
 from tests.platform.openlineage.events import run_event
 

@@ -9,14 +9,14 @@ from fastapi import Depends, FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
+from headrace import queries
 from headrace.access import grants, tokens
 from headrace.access.callers import ROLES, Caller, Permission, Role
-from headrace.catalog import queries
-from headrace.catalog.registrations import RegistrationRequest, request
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.principal import NARROW_ROLE, ROLE
 from headrace.errors import CatalogUnavailable
+from headrace.registration.registrations import RegistrationRequest, request
 from headrace.service.app import create_app
 from headrace.service.security import OPEN, SIGNED, RouteRule, UnguardedRoute, install, requires, rules
 from headrace.settings import settings

@@ -6,14 +6,14 @@ from uuid import uuid4
 import pytest
 import sqlalchemy as sa
 
-from headrace.catalog import queries
-from headrace.catalog.pins import pin
+from headrace import queries
 from headrace.catalog.records import DatasetRecord
-from headrace.catalog.registry import register
 from headrace.database.connection import migrate, reading, transaction
 from headrace.database.ids import organisation_id, organisation_named
 from headrace.database.principal import NARROW_ROLE, ROLE, Principal, act_as
 from headrace.errors import Forbidden, UnknownDataset
+from headrace.publishing.pins import pin
+from headrace.registration.declarations import register
 from headrace.slas.queries import sla_statuses
 from tests.platform.access.conftest import principal_of
 

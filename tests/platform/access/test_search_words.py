@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from headrace.catalog.queries.search import search
 from headrace.catalog.records import Column, DatasetRecord
-from headrace.catalog.registry import register
 from headrace.database.principal import act_as
+from headrace.queries.search import search
+from headrace.registration.declarations import register
 from tests.platform.access.conftest import principal_of
 
 

@@ -18,10 +18,10 @@ from headrace.access.callers import Permission
 from headrace.access.errors import AccessRefused
 from headrace.access.grants import add_organisation
 from headrace.access.tokens import issue_service_token, issue_task_token, renew_task_token
-from headrace.catalog.runs import attempt
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.principal import act_as
+from headrace.publishing.runs import attempt
 from headrace.service.app import create_app
 from tests.paths import WAIT_SECONDS
 from tests.platform.access.conftest import principal_of

@@ -21,10 +21,10 @@ from sqlalchemy import Engine
 from headrace.access.sensitivity import MASK
 from headrace.alerts.records import RenderedNotification
 from headrace.catalog.locators import RelationLocator, SnapshotLocator
-from headrace.catalog.queries.rows import PublishedRow
 from headrace.catalog.records import Check, Column, Version
 from headrace.catalog.schema import sensitive
 from headrace.job_reports.completions.parsing import read_completions
+from headrace.queries.rows import PublishedRow
 from headrace.spark.errors import StoreUnavailable
 from headrace.spark.quoting import quoted
 from headrace.stores.capabilities import Capability

@@ -15,7 +15,7 @@ from headrace.alerts.records import AlertState, NotificationState
 from headrace.alerts.rules import AlertRules, Destination
 from headrace.alerts.sending import send_due
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
-from headrace.catalog.registry import register
+from headrace.registration.declarations import register
 from headrace.slas.outages import plan_outage
 from headrace.slas.tick import evaluate
 from tests.platform.alerts.making import OFTEN, rules

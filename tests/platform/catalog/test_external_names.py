@@ -9,13 +9,13 @@ import pytest
 from sqlalchemy import Engine, text
 
 from headrace.catalog.records import ProcessRecord, RunState, Technology
-from headrace.catalog.registry import register
 from headrace.catalog.scans import ExternalKey
 from headrace.errors import UnknownProcess
 from headrace.estates.adoption import adopt
 from headrace.estates.estates import scan
 from headrace.job_reports.ingestion import ingest
-from tests.platform.catalog.run_events import job_event
+from headrace.registration.declarations import register
+from tests.platform.events.run_events import job_event
 
 S = RunState
 BOX = (

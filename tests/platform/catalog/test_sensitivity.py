@@ -17,10 +17,7 @@ from headrace.catalog.column_lineage import (
     unknown,
 )
 from headrace.catalog.masking import visible
-from headrace.catalog.pins import pin, unpin
-from headrace.catalog.publishing import publish
 from headrace.catalog.records import Column, DatasetRecord, ProcessRecord, Technology
-from headrace.catalog.registry import register
 from headrace.catalog.sensitivity import (
     SensitivityStatus,
     clear,
@@ -35,6 +32,9 @@ from headrace.database.connection import transaction
 from headrace.database.ids import organisation, organisation_id
 from headrace.database.principal import Principal, act_as
 from headrace.errors import DecisionRefused
+from headrace.publishing.pins import pin, unpin
+from headrace.publishing.publication import publish
+from headrace.registration.declarations import register
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ import pytest
 from sqlalchemy import Engine
 from typer.testing import CliRunner, Result
 
-from headrace.catalog.publishing import generations, publish
 from headrace.catalog.records import (
     Check,
     CheckResult,
@@ -25,9 +24,10 @@ from headrace.catalog.records import (
     Technology,
     VersionDraft,
 )
-from headrace.catalog.registry import register
-from headrace.catalog.runs import attempt
 from headrace.cli import app
+from headrace.publishing.publication import generations, publish
+from headrace.publishing.runs import attempt
+from headrace.registration.declarations import register
 from headrace.severity import Severity
 
 COLUMNS = (

@@ -15,7 +15,7 @@ from headrace.access.issuers import issuer
 from headrace.catalog.records import RunState
 from headrace.job_reports.ingestion import run_ids
 from headrace.settings import settings
-from tests.platform.catalog.run_events import job_event
+from tests.platform.events.run_events import job_event
 
 
 def test_a_role_is_given_listed_and_taken(engine: Engine, invoke: Any, ask: Any) -> None:

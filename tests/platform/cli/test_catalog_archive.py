@@ -12,7 +12,7 @@ from typer.testing import Result
 from headrace.catalog.records import RunState
 from headrace.job_reports.ingestion import ingest
 from headrace.retention.archiving import archive
-from tests.platform.catalog.test_archiving import deliver_all, nights
+from tests.platform.retention.test_archiving import deliver_all, nights
 
 Invoke = Callable[..., Result]
 Ask = Callable[..., Any]

@@ -13,10 +13,10 @@ from sqlalchemy import Engine
 from typer.testing import Result
 
 from headrace.catalog.column_lineage import ColumnLineage, ColumnSource, How, LineageOfOutput, Subtype
-from headrace.catalog.publishing import generations, publish
 from headrace.catalog.records import Column, DatasetRecord, Outcome, ProcessRecord, Technology, VersionDraft
-from headrace.catalog.registry import register
-from headrace.catalog.rollback import rollback
+from headrace.publishing.publication import generations, publish
+from headrace.publishing.rollback import rollback
+from headrace.registration.declarations import register
 
 Invoke = Callable[..., Result]
 Ask = Callable[..., Any]

@@ -11,13 +11,13 @@ import pytest
 from sqlalchemy import Engine
 from typer.testing import Result
 
-from headrace.catalog import queries
+from headrace import queries
 from headrace.catalog.records import CheckResult, CheckStatus, DatasetRecord, RunState
-from headrace.catalog.registry import record_load, register
-from headrace.catalog.runs import attempt
 from headrace.cli.common import frames
 from headrace.database.connection import transaction
 from headrace.files.filesystem import local_path
+from headrace.publishing.runs import attempt
+from headrace.registration.declarations import record_load, register
 from headrace.settings import settings
 from headrace.slas.tick import evaluate
 from tests.platform.cli.conftest import put

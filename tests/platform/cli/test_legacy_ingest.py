@@ -20,7 +20,7 @@ from headrace.orchestration.completions.folder import LocalFolder
 from headrace.orchestration.completions.intake import take_in
 from headrace.settings import settings
 from tests.paths import REPOSITORY, WAIT_SECONDS
-from tests.platform.catalog.run_events import contents
+from tests.platform.events.run_events import contents
 from tests.platform.job_reports.test_event_demon import night, status
 
 RUN = {

@@ -15,10 +15,10 @@ from sqlalchemy import Engine
 
 import definitions
 from headrace.catalog.records import RunState, Technology
-from headrace.catalog.registry import register
 from headrace.catalog.run_events import Ending, RunEvent
 from headrace.declarations.loading.project import load, records
 from headrace.job_reports.ingestion import ingest
+from headrace.registration.declarations import register
 from tests.platform.cli.conftest import Invoke, put
 from tests.platform.projects import write_project
 

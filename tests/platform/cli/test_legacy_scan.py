@@ -15,10 +15,10 @@ import yaml
 from sqlalchemy import Engine, text
 from typer.testing import Result
 
-from headrace.catalog import queries
+from headrace import queries
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
-from headrace.catalog.registry import register
 from headrace.estates.processes import read_processes
+from headrace.registration.declarations import register
 from tests.paths import REPOSITORY
 
 Invoke = Callable[..., Result]

@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from headrace.alerts.rules import AlertRules, Destination, Hours, Limit, Links, Quiet, Route, Step
-from headrace.catalog.queries.projects import Subjects
 from headrace.declarations.alerting.declaration import AlertsDeclaration
 from headrace.declarations.alerting.rules import LoadedRules, WrongRules, load_rules
 from headrace.execution.problems import relative_to
+from headrace.queries.projects import Subjects
 from headrace.severity import Severity
 from tests.paths import REPOSITORY
 

@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import Engine
 
 from headrace.catalog.column_lineage import ColumnLineage, ColumnSource, How, LineageOfOutput, Origin, Subtype
-from headrace.catalog.queries.columns import version_columns
 from headrace.catalog.sensitivity import SensitivityStatus, sensitivity
 from headrace.database.connection import transaction
 from headrace.execution.column_lineage import dagster_lineage, inherited_sources, inheriting
+from headrace.queries.columns import version_columns
 from tests.platform.declarations.conftest import Project
 from tests.platform.projects import load_project, write_project
 

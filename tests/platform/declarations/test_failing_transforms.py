@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from headrace.catalog.published import newest
 from headrace.database.connection import transaction
 from headrace.files.filesystem import local_path
+from headrace.queries.pointers import newest
 from tests.platform.projects import failure, load_project, write_project
 
 pytestmark = pytest.mark.usefixtures("spark")

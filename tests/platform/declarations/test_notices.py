@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from headrace.catalog.records import Outcome, Version
-from headrace.catalog.unreported import unreported_versions
 from headrace.execution import notices
 from headrace.execution.notices import AutosysEvent, FlagFile, notify
+from headrace.publishing.unreported import unreported_versions
 from tests.platform.declarations.conftest import Project
 from tests.platform.projects import load_project, write_project
 

@@ -9,10 +9,10 @@ import dagster as dg
 import pytest
 from sqlalchemy import Engine
 
-from headrace.catalog.registry import register, transfer
 from headrace.declarations.loading.known import known
 from headrace.declarations.loading.project import LoadedProject, load, records
 from headrace.errors import DeclaredElsewhere, ProjectNameTaken
+from headrace.registration.declarations import register, transfer
 from headrace.settings import settings
 from tests.platform.projects import write_project
 

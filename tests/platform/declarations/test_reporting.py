@@ -10,12 +10,12 @@ import dagster as dg
 import pytest
 from sqlalchemy import Engine
 
-from headrace.catalog.published import newest
-from headrace.catalog.publishing import publish
 from headrace.catalog.records import Publication, RunState
 from headrace.database.connection import transaction
 from headrace.execution import materialization as run
 from headrace.files.filesystem import local_path
+from headrace.publishing.publication import publish
+from headrace.queries.pointers import newest
 from headrace.settings import settings
 from tests.platform.projects import Project, checks, load_project, write_project
 

@@ -11,14 +11,14 @@ import dagster as dg
 import pytest
 from sqlalchemy import Engine
 
-from headrace.catalog.pins import pin
-from headrace.catalog.published import newest
-from headrace.catalog.publishing import generations
 from headrace.catalog.records import RunState
 from headrace.catalog.sensitivity import hidden_columns
 from headrace.database.connection import transaction
 from headrace.declarations.loading.project import load
 from headrace.execution import materialization as run
+from headrace.publishing.pins import pin
+from headrace.publishing.publication import generations
+from headrace.queries.pointers import newest
 from headrace.spark.progress import progress
 from tests.platform.projects import checks, failure, load_project, project_of, write_project
 

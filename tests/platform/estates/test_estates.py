@@ -16,7 +16,6 @@ from sqlalchemy import Engine, text
 
 from headrace.autosys import lint, read_estate
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
-from headrace.catalog.registry import register
 from headrace.database.connection import transaction
 from headrace.declarations.loading.known import known
 from headrace.declarations.loading.project import load, records
@@ -24,6 +23,7 @@ from headrace.errors import ScanRefused
 from headrace.estates.estates import MassRetirementRefused, scan
 from headrace.estates.plan import Plan
 from headrace.estates.stored_estate import stored_estate
+from headrace.registration.declarations import register
 from tests.paths import REPOSITORY
 
 BOX = "insert_job: BOX   job_type: BOX \nowner: ops@unx\napplication: APP\n"

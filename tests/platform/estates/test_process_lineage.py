@@ -8,10 +8,10 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
-from headrace.catalog.queries.process_detail import process_id
-from headrace.catalog.queries.process_lineage import ProcessLineage, process_lineage
-from headrace.catalog.queries.rows import Direction
 from headrace.estates.estates import scan
+from headrace.queries.process_detail import process_id
+from headrace.queries.process_lineage import ProcessLineage, process_lineage
+from headrace.queries.rows import Direction
 from tests.platform.openlineage.events import facet, ingest_valid, run_event
 
 ESTATE = """

@@ -10,13 +10,13 @@ from sqlalchemy import Engine
 
 from headrace.access import grants
 from headrace.catalog.records import DatasetRecord, ProcessRecord, RunState, Technology
-from headrace.catalog.registry import register
-from headrace.catalog.runs import attempt
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_named
 from headrace.database.principal import act_as
 from headrace.openlineage.ingestion import ingest
 from headrace.openlineage.model import Outcome, Result
+from headrace.publishing.runs import attempt
+from headrace.registration.declarations import register
 from headrace.retention.rebuild import rebuild
 from headrace.retention.run_reports import why
 from tests.platform.access.conftest import principal_of

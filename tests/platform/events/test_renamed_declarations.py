@@ -5,17 +5,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Engine
 
-from headrace.catalog import queries
-from headrace.catalog.pins import pin
-from headrace.catalog.publishing import publish
-from headrace.catalog.queries import Direction, lineage
-from headrace.catalog.queries.names import find_dataset
+from headrace import queries
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
-from headrace.catalog.registry import register
-from headrace.catalog.retirement import retire_undeclared, retirements
 from headrace.database.connection import transaction
 from headrace.errors import UnknownDataset
 from headrace.openlineage.renames import follow_declarations
+from headrace.publishing.pins import pin
+from headrace.publishing.publication import publish
+from headrace.queries import Direction, lineage
+from headrace.queries.names import find_dataset
+from headrace.registration.declarations import register
+from headrace.registration.retirement import retire_undeclared, retirements
 from headrace.retention.rebuild import rebuild
 from headrace.slas.tick import evaluate
 from tests.platform.conftest import Draft

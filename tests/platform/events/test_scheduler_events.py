@@ -14,7 +14,7 @@ from headrace.catalog.run_events import RunEvent
 from headrace.database.jsonb import encoded
 from headrace.events.scheduler_events import openlineage_event, scheduler_report
 from headrace.openlineage.parsing import parse
-from tests.platform.catalog.run_events import histories, job_event, output
+from tests.platform.events.run_events import histories, job_event, output
 
 
 def stored(event: RunEvent) -> dict[str, Any]:

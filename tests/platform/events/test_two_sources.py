@@ -25,8 +25,8 @@ from headrace.job_reports.ingestion import ingest
 from headrace.openlineage import ingestion as openlineage
 from headrace.retention.rebuild import rebuild
 from headrace.retention.run_reports import why as explain_run
-from tests.platform.catalog.run_events import START as SCHEDULED
-from tests.platform.catalog.run_events import histories, job_event, output
+from tests.platform.events.run_events import START as SCHEDULED
+from tests.platform.events.run_events import histories, job_event, output
 from tests.platform.openlineage.events import (
     START,
     contents,

@@ -11,13 +11,13 @@ import pytest
 from neo4j import Driver
 from sqlalchemy import Engine
 
-from headrace.catalog.publishing import generations, publish
-from headrace.catalog.runs import attempt
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.exports.neo4j import connected
 from headrace.openlineage.ingestion import ingest
 from headrace.openlineage.model import Result
+from headrace.publishing.publication import generations, publish
+from headrace.publishing.runs import attempt
 from tests.platform.conftest import Draft
 from tests.platform.exports import neo4j_server
 

@@ -9,13 +9,13 @@ from uuid import uuid4
 import pytest
 
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
-from headrace.catalog.registry import register
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.locks import alone
 from headrace.exports import neo4j as graph_database
 from headrace.exports.neo4j import GraphUnavailable, SynchronisationResult, connected, synchronise
 from headrace.openlineage.ingestion import ingest
+from headrace.registration.declarations import register
 from tests.platform.conftest import DATASETS, PROCESSES
 from tests.platform.exports.conftest import Filled, columns, event
 

@@ -14,7 +14,6 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.catalog.records import DatasetRecord
-from headrace.catalog.registry import register
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id, organisation_named
 from headrace.estates.review import format_of
@@ -23,6 +22,7 @@ from headrace.exports.tables import in_schema
 from headrace.files.formats import FORMATS
 from headrace.openlineage.ingestion import ingest
 from headrace.openlineage.model import Result
+from headrace.registration.declarations import register
 from tests.platform.exports.conftest import EARLIER, LONG, RUN, Filled, columns, event, facet
 
 OURS = "headrace://default"

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from headrace.catalog.queries.processes import processes
 from headrace.errors import DecisionRefused
 from headrace.estates.adoption import adopt
 from headrace.estates.estates import scan
 from headrace.job_reports.completions.parsing import read_completions
 from headrace.job_reports.ingestion import ingest_each
+from headrace.queries.processes import processes
 
 PROCESSES = """
 - name: RM.NIGHTLY_REVAL

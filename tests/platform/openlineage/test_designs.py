@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from headrace.catalog import queries
-from headrace.catalog.queries.rows import Direction
+from headrace import queries
 from headrace.database.ids import organisation_id
 from headrace.openlineage import renames as renaming
 from headrace.openlineage.job_events import settle
+from headrace.queries.rows import Direction
 from headrace.retention.rebuild import rebuild
 from tests.platform.openlineage.events import (
     START,

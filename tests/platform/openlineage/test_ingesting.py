@@ -12,9 +12,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
-from headrace.catalog import queries
-from headrace.catalog.queries import names as asking
-from headrace.catalog.queries.facets import facets
+from headrace import queries
 from headrace.catalog.records import RunState
 from headrace.database import connection as database
 from headrace.database.ids import organisation_id
@@ -22,6 +20,8 @@ from headrace.errors import CatalogError
 from headrace.openlineage import ingestion
 from headrace.openlineage import ingestion as ingesting
 from headrace.openlineage.model import Result, RunEvent
+from headrace.queries import names as asking
+from headrace.queries.facets import facets
 from headrace.retention.run_reports import why as explain_run
 from tests.platform.openlineage.events import (
     START,

@@ -10,13 +10,13 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
-from headrace.catalog import queries
-from headrace.catalog.queries import names as asking
-from headrace.catalog.queries.rows import Direction
+from headrace import queries
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
-from headrace.catalog.registry import register
 from headrace.database.ids import organisation_id
 from headrace.openlineage import runs
+from headrace.queries import names as asking
+from headrace.queries.rows import Direction
+from headrace.registration.declarations import register
 from headrace.retention.rebuild import rebuild
 from headrace.retention.run_reports import why as explain_run
 from tests.platform.openlineage.events import (
@@ -292,7 +292,7 @@ def test_a_headrace_run_reports_itself(engine: Engine) -> None:
     register(engine, [DatasetRecord("mart/b", "parquet")], [ProcessRecord("mart/b", Technology.SPARK)])
     from uuid import UUID
 
-    from headrace.catalog.runs import attempt
+    from headrace.publishing.runs import attempt
     from tests.platform.openlineage.events import uuid
 
     run = UUID(uuid(1))

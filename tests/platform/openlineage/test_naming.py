@@ -10,17 +10,17 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
+from headrace import queries
 from headrace import settings as configuration
-from headrace.catalog import queries
 from headrace.catalog.naming import Name, Place, place
-from headrace.catalog.publishing import publish
-from headrace.catalog.queries import names as asking
-from headrace.catalog.queries.rows import Direction
 from headrace.catalog.records import DatasetRecord
-from headrace.catalog.registry import register
 from headrace.database.ids import organisation_id
 from headrace.errors import UnknownDataset
 from headrace.openlineage import renames as renaming
+from headrace.publishing.publication import publish
+from headrace.queries import names as asking
+from headrace.queries.rows import Direction
+from headrace.registration.declarations import register
 from headrace.retention.rebuild import rebuild
 from tests.platform.openlineage.events import (
     contents,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from headrace.catalog import queries
-from headrace.catalog.queries.rows import Direction
+from headrace import queries
 from headrace.openlineage.model import Result
+from headrace.queries.rows import Direction
 from headrace.retention.rebuild import rebuild
 from headrace.retention.run_reports import why as explain_run
 from headrace.settings import settings

@@ -16,8 +16,7 @@ import fsspec
 import pytest
 from sqlalchemy import Engine
 
-from headrace.catalog import queries
-from headrace.catalog.queries.processes import processes
+from headrace import queries
 from headrace.catalog.records import RunState
 from headrace.events.pending_materializations import pending_materializations
 from headrace.job_reports.ingestion import ingest
@@ -26,8 +25,9 @@ from headrace.orchestration.completions.intake import take_in
 from headrace.orchestration.completions.materializations import materialization, report_completions
 from headrace.orchestration.completions.opening import folder_at
 from headrace.orchestration.sensors.completions import completions_sensor
+from headrace.queries.processes import processes
 from headrace.settings import settings
-from tests.platform.catalog.run_events import at, contents, job_event, output, wipe
+from tests.platform.events.run_events import at, contents, job_event, output, wipe
 
 WITHIN = timedelta(seconds=20)
 LOAD = dg.AssetKey(["autosys", "LOAD"])

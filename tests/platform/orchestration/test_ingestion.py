@@ -18,7 +18,7 @@ from headrace.orchestration.ingestion import follow, load, position_of
 from headrace.retention.run_reports import why as explain_run
 from headrace.severity import Severity
 from tests.paths import WAIT_SECONDS
-from tests.platform.catalog.run_events import contents, wipe
+from tests.platform.events.run_events import contents, wipe
 from tests.platform.job_reports.test_event_demon import connected, night, status
 
 REPORT = """\

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from benchmarks.killing import drop, history, ingest_and_be_killed
 from headrace.settings import settings
-from tests.platform.catalog.run_events import contents, wipe
+from tests.platform.events.run_events import contents, wipe
 
 
 @pytest.mark.slow

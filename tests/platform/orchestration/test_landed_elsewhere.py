@@ -15,12 +15,12 @@ import pyarrow as pa
 import pytest
 from sqlalchemy import Engine
 
-from headrace.catalog.published import newest
-from headrace.catalog.queries import published
 from headrace.declarations.loading.project import load
 from headrace.execution.landed.observation import observe
 from headrace.execution.plan import ExternalPlan
 from headrace.orchestration.sensors.landing import landing_sensor
+from headrace.queries import published
+from headrace.queries.pointers import newest
 from headrace.settings import settings
 from tests.platform.orchestration.test_landed_formats import write
 from tests.platform.projects import load_project, write_project

@@ -18,11 +18,11 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine
 
-from headrace.catalog.queries import version
 from headrace.catalog.records import CheckStatus, Column, Version
 from headrace.execution.landed.observation import Memory, observe
 from headrace.execution.plan import ExternalPlan
 from headrace.files.formats import FORMATS
+from headrace.queries import version
 from headrace.stores.files.store import FilesStore
 
 if TYPE_CHECKING:

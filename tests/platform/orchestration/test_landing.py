@@ -5,11 +5,11 @@ import dagster as dg
 import pytest
 from sqlalchemy import Engine
 
-from headrace.catalog.queries import published
 from headrace.catalog.records import Column, DatasetRecord
 from headrace.execution.landed.observation import observe
 from headrace.execution.plan import ExternalPlan
 from headrace.orchestration.sensors.landing import landing_sensor
+from headrace.queries import published
 
 COLUMNS = (Column("carrier", "string"), Column("flights", "int"))
 DAYS = dg.DailyPartitionsDefinition(start_date="2013-01-01", end_date="2014-01-01")

@@ -14,14 +14,14 @@ import dagster as dg
 import pytest
 from sqlalchemy import Engine
 
-from headrace.catalog.publishing import generations, publish
 from headrace.catalog.records import Column, RunState, Technology, VersionDraft
-from headrace.catalog.registry import register
 from headrace.catalog.run_events import Ending, RunEvent
 from headrace.declarations.loading.project import load, records
 from headrace.estates.estates import scan
 from headrace.job_reports.ingestion import ingest
 from headrace.orchestration.sensors.process_triggers import process_trigger_sensor
+from headrace.publishing.publication import generations, publish
+from headrace.registration.declarations import register
 from tests.platform.projects import write_project
 
 INPUTS = """

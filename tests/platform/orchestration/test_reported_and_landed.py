@@ -13,16 +13,16 @@ import dagster as dg
 import pytest
 from sqlalchemy import Engine
 
-from headrace.catalog import queries
+from headrace import queries
 from headrace.catalog.records import DatasetRecord, RunState
-from headrace.catalog.registry import register
 from headrace.execution.landed.observation import observe
 from headrace.job_reports.ingestion import ingest
 from headrace.orchestration.completions.folder import LocalFolder
 from headrace.orchestration.completions.intake import take_in
 from headrace.orchestration.sensors.landing import landing_sensor
+from headrace.registration.declarations import register
 from headrace.settings import settings
-from tests.platform.catalog.run_events import job_event, output
+from tests.platform.events.run_events import job_event, output
 
 LINES = '{"id": 1}\n{"id": 2}\n'
 

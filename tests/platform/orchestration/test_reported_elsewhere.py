@@ -13,13 +13,13 @@ import pytest
 from sqlalchemy import Engine
 
 from headrace.catalog.naming import own_namespace
-from headrace.catalog.registry import register
 from headrace.database.ids import organisation_id
 from headrace.declarations.loading.project import load, records
 from headrace.openlineage import ingestion
 from headrace.openlineage.model import Result
 from headrace.orchestration.completions.materializations import report_completions
 from headrace.orchestration.sensors.process_triggers import process_trigger_sensor
+from headrace.registration.declarations import register
 from headrace.retention.rebuild import rebuild
 from headrace.service.http.openlineage_adapters import AdapterEvent, openlineage_events
 from headrace.settings import settings

@@ -10,13 +10,13 @@ import dagster as dg
 import pytest
 from sqlalchemy import Engine
 
-from headrace.catalog.publishing import publish
 from headrace.catalog.records import RunState, Version, VersionDraft
-from headrace.catalog.runs import attempt
-from headrace.catalog.unreported import UnreportedPage, unreported_versions
 from headrace.dagster_internals import DATA_VERSION_TAG
 from headrace.database.connection import transaction
 from headrace.orchestration.sensors.reports import reports_sensor
+from headrace.publishing.publication import publish
+from headrace.publishing.runs import attempt
+from headrace.publishing.unreported import UnreportedPage, unreported_versions
 from tests.platform.projects import Project, load_project, write_project
 
 Draft = Callable[..., VersionDraft]

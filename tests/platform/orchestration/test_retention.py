@@ -10,12 +10,12 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import Engine
 
-from headrace.catalog.published import newest
 from headrace.catalog.records import DatasetRecord
-from headrace.catalog.registry import register
-from headrace.catalog.runs import attempt
 from headrace.openlineage.renames import follow_declarations
 from headrace.orchestration.garbage import garbage
+from headrace.publishing.runs import attempt
+from headrace.queries.pointers import newest
+from headrace.registration.declarations import register
 from headrace.settings import settings
 from headrace.stores.files.store import FilesStore
 from headrace.stores.store import OpenStores

@@ -15,7 +15,6 @@ from starlette.testclient import TestClient
 from headrace.access.callers import ROLES, Permission, Role
 from headrace.access.grants import add_organisation
 from headrace.access.tokens import issue_service_token
-from headrace.catalog.publishing import generations, publish
 from headrace.catalog.records import (
     Check,
     CheckResult,
@@ -27,8 +26,9 @@ from headrace.catalog.records import (
     Technology,
     VersionDraft,
 )
-from headrace.catalog.registry import register
-from headrace.catalog.runs import attempt
+from headrace.publishing.publication import generations, publish
+from headrace.publishing.runs import attempt
+from headrace.registration.declarations import register
 from headrace.service import create_app
 
 OTHER = "elsewhere"

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from headrace.access.callers import Permission
 from headrace.catalog.column_lineage import ColumnLineage, ColumnSource, How, LineageOfOutput, Subtype
 from headrace.catalog.records import Column, DatasetRecord, ProcessRecord, Technology
-from headrace.catalog.registry import register
+from headrace.registration.declarations import register
 from tests.platform.service.conftest import Ask, put, run_event
 
 PEOPLE = (Column("email", "string", tags=("pii",)), Column("id", "bigint"))

@@ -12,9 +12,9 @@ from starlette.testclient import TestClient
 
 from headrace.access.callers import Permission
 from headrace.catalog.records import CheckStatus, DatasetRecord, ProcessRecord, Technology
-from headrace.catalog.registry import register
-from headrace.catalog.retirement import retire
 from headrace.database.connection import transaction
+from headrace.registration.declarations import register
+from headrace.registration.retirement import retire
 from headrace.slas.tick import evaluate
 from tests.platform.service.conftest import OTHER, Ask, put, run_event
 

@@ -10,9 +10,9 @@ from sqlalchemy import Engine
 
 from headrace.alerts.rows import alert_event_of
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
-from headrace.catalog.registry import register
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
+from headrace.registration.declarations import register
 from headrace.slas.events import AlertEvent
 
 

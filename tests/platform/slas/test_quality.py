@@ -9,8 +9,8 @@ from sqlalchemy import Engine
 
 from headrace.alerts.heartbeat import record_heartbeat
 from headrace.catalog.records import DatasetRecord
-from headrace.catalog.registry import register
 from headrace.catalog.schema import schema_hash
+from headrace.registration.declarations import register
 from headrace.slas.events import Kind
 from headrace.slas.forecasting.row_counts import unusual_row_count
 from headrace.slas.tick import evaluate

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Engine
 
-from headrace.catalog.queries.datasets import dataset
-from headrace.catalog.retirement import restore, retire
 from headrace.database.connection import transaction
+from headrace.queries.datasets import dataset
+from headrace.registration.retirement import restore, retire
 from headrace.slas.calendar_feed import deadline_feed
 from headrace.slas.events import Kind
 from headrace.slas.queries import sla_statuses

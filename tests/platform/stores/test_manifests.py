@@ -12,14 +12,14 @@ import pytest
 from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 
-from headrace.catalog.published import in_turn
-from headrace.catalog.publishing import generations, publish
 from headrace.catalog.records import Column, DatasetRecord, VersionDraft
-from headrace.catalog.registry import register
-from headrace.catalog.rollback import rollback
 from headrace.errors import UnknownDataset
 from headrace.execution import registration
 from headrace.files.filesystem import local_path
+from headrace.publishing.publication import generations, publish
+from headrace.publishing.rollback import rollback
+from headrace.queries.pointers import in_turn
+from headrace.registration.declarations import register
 from headrace.settings import settings
 from headrace.spark.errors import StoreUnavailable
 from headrace.stores.references import update_references

@@ -21,8 +21,8 @@ import pyspark
 import pytest
 from sqlalchemy import Engine
 
-from headrace.catalog.queries import published
 from headrace.catalog.records import Version
+from headrace.queries import published
 from headrace.settings import settings
 from jobs.landing import flights_file, land
 from tests.paths import REPOSITORY, WAIT_SECONDS

@@ -20,11 +20,11 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine
 
-from headrace.catalog.published import newest
 from headrace.catalog.records import RunState
-from headrace.catalog.runs import reap
-from headrace.catalog.unreported import UnreportedPage, unreported_versions
 from headrace.database.connection import transaction
+from headrace.publishing.runs import reap
+from headrace.publishing.unreported import UnreportedPage, unreported_versions
+from headrace.queries.pointers import newest
 from headrace.settings import settings
 from tests.paths import REPOSITORY, WAIT_SECONDS
 from tests.platform.projects import Project, load_project, write_project

@@ -1,0 +1,31 @@
+"""Run times of external processes."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from sqlalchemy import Engine
+
+from headrace.catalog.records import Technology
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.queries.sql import statement
+
+DAYS = 90
+
+
+def mean_runtimes(engine: Engine, technology: Technology, instance: str = "") -> Mapping[str, timedelta]:
+    """Return the mean run time of each process of an instance, by external name, over genuine successes of 90 days.
+
+    Processes without reported starts are omitted.
+    """
+    with transaction(engine) as cursor:
+        rows = statement("runs/runtimes").execute(
+            cursor,
+            {
+                "organisation": organisation_id(),
+                "technology": technology,
+                "instance": instance,
+                "days": DAYS,
+            },
+        )
+        return {row["external_name"]: row["mean"] for row in rows}

@@ -1,0 +1,107 @@
+"""Search datasets by name, owner, tag, column and description, tolerant of typing errors."""
+
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+from uuid import UUID
+
+from psycopg import Cursor
+from sqlalchemy import Engine
+
+from headrace.access.sensitivity import Public, SubjectKey
+from headrace.database.connection import transaction
+from headrace.database.ids import organisation_id
+from headrace.queries.sql import statement
+
+MAX_WORDS = 12  # words per query
+RANKED = 1000  # datasets per kind of match
+_SIMILAR = 50  # words compared with a misspelt one
+_MEANT = 8  # maximum replacements of a misspelt word
+_LIKENESS = 0.65  # minimum similarity of a replacement, of 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A dataset that matches a query; a higher score is a better match."""
+
+    dataset_id: UUID
+    key: SubjectKey
+    description: Public[str | None]
+    format: Public[str]
+    owners: Public[tuple[str, ...]]
+    tags: Public[dict[str, str]]
+    status: Public[str]
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Matching datasets, best first. misspelt: words of the query that were replaced by similar ones."""
+
+    rows: tuple[SearchHit, ...]
+    misspelt: tuple[str, ...]
+
+
+def search(engine: Engine, query: str, *, skip: int = 0, limit: int = 20) -> SearchResult:
+    """Return datasets that match all words of the query, best first, without the first `skip`.
+
+    A word of three letters or more matches as a prefix. A word that no dataset has is replaced by the most similar
+    ones; if there are none, nothing is found. At most RANKED datasets with matching names are ranked, and as many with
+    matches elsewhere.
+    """
+    with transaction(engine) as cursor:
+        tokens = _tokens(cursor, query)
+        if not tokens or () in tokens.values():
+            return SearchResult((), ())
+        rows = statement("datasets/search").execute(
+            cursor,
+            {
+                "organisation": organisation_id(),
+                "query": query.strip(),
+                "in_names": _query(tokens, "A"),
+                "anywhere": _query(tokens, ""),
+                "ranked": RANKED,
+                "skip": skip,
+                "limit": limit,
+            },
+        )
+        found = tuple(SearchHit(**{**row, "owners": tuple(row["owners"])}) for row in rows)
+    return SearchResult(found, tuple(token for token, words in tokens.items() if words is not None))
+
+
+def _tokens(cursor: Cursor[Any], query: str) -> dict[str, tuple[str, ...] | None]:
+    """Return the words of the query: None for a known one, otherwise its possible replacements."""
+    cursor.execute("SELECT * FROM catalog.known_words(%s, %s)", [organisation_id(), query])
+    known = {row["token"]: row["is_known"] for row in cursor.fetchmany(MAX_WORDS)}
+    return {token: None if is_known else _meant(cursor, token) for token, is_known in known.items()}
+
+
+def _meant(cursor: Cursor[Any], token: str) -> tuple[str, ...]:
+    """Return possible replacements of a misspelt word, most likely first."""
+    cursor.execute(
+        "SELECT word FROM catalog.similar_words(%s, %s, %s) AS word", [organisation_id(), token, _SIMILAR]
+    )
+    likely = sorted(((_likeness(token, row["word"]), row["word"]) for row in cursor), reverse=True)
+    return tuple(word for likeness, word in likely[:_MEANT] if likeness >= _LIKENESS)
+
+
+def _likeness(token: str, word: str) -> float:
+    """Return the similarity of two words; a longer word may match by its prefix."""
+    beginning = word[: len(token)]
+    return max(SequenceMatcher(None, token, each).ratio() for each in (word, beginning))
+
+
+def _query(tokens: dict[str, tuple[str, ...] | None], place: str) -> str:
+    """Format the query as a tsquery; words have neither quotes nor backslashes."""
+    return " & ".join(
+        f"({_beginning(token, place) if words is None else ' | '.join(_word(each, place) for each in words)})"
+        for token, words in tokens.items()
+    )
+
+
+def _beginning(token: str, place: str) -> str:
+    return f"'{token}':*{place}" if len(token) >= 3 else _word(token, place)
+
+
+def _word(token: str, place: str) -> str:
+    return f"'{token}':{place}" if place else f"'{token}'"

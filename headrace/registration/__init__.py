@@ -1,0 +1,1 @@
+"""Entries of the catalog: declarations, requests for datasets, and retirements."""
