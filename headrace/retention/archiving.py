@@ -173,7 +173,7 @@ def _before(now: datetime | None, hot: timedelta) -> datetime:
 
 def _cold(cursor: Cursor[Any], before: datetime) -> list[Cold]:
     parameters = {"organisation": organisation_id(), "before": before}
-    rows = statement("archive_months").execute(cursor, parameters)
+    rows = statement("archive/months").execute(cursor, parameters)
     return [Cold(Kind(row["kind"]), row["month"], row["rows"]) for row in rows]
 
 
@@ -200,12 +200,12 @@ def _piece(
         with transaction(engine) as cursor:
             for each in _CHOSEN.split(";"):
                 cursor.execute(each)
-            if not statement(f"archive_choose_{of.kind.folder}").execute(cursor, scope).rowcount:
+            if not statement(f"archive/choose_{of.kind.folder}").execute(cursor, scope).rowcount:
                 return ()
             dropped = 0
             if of.kind is Kind.RUN:
                 leave_late_runs(cursor, archive)
-                statement("archive_choose_events_of_runs").execute(cursor, scope)
+                statement("archive/choose_events_of_runs").execute(cursor, scope)
             elif of.kind is Kind.EVENT:
                 dropped = drop_repeated_events(cursor, archive, hot)
             moved = _move(engine, cursor, archive, of, scope)
@@ -221,9 +221,9 @@ def _move(
     for kind in Kind:
         if cursor.execute(f"SELECT FROM pg_temp.chosen_{kind.value.lower()} LIMIT 1").fetchone() is None:
             continue
-        schema, batches = stream(cursor, f"archive_rows_{kind.folder}")
+        schema, batches = stream(cursor, f"archive/rows_{kind.folder}")
         files.append(write(engine, cursor, archive, kind, of.month.date(), schema, batches))
-        statement(f"archive_remove_{kind.folder}").execute(cursor, scope)
+        statement(f"archive/remove_{kind.folder}").execute(cursor, scope)
     return files
 
 
@@ -257,7 +257,7 @@ def _delete(engine: Engine, what: str, before: datetime) -> int:
     deleted = 0
     while True:
         with transaction(engine) as cursor:
-            count = statement(f"archive_{what}").execute(cursor, parameters).rowcount
+            count = statement(f"archive/{what}").execute(cursor, parameters).rowcount
         deleted += count
         if count < _DELETE_BATCH_SIZE:
             return deleted

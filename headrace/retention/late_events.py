@@ -49,7 +49,7 @@ def restore_late_runs(engine: Engine, archive: Archive) -> int:
     """
     with transaction(engine) as cursor:
         parameters = {"organisation": organisation_id()}
-        late = [str(row["run_id"]) for row in statement("archive_late_runs").execute(cursor, parameters)]
+        late = [str(row["run_id"]) for row in statement("archive/late_runs").execute(cursor, parameters)]
         known = _found(archive, kept(cursor, Kind.RUN), late)
         events = kept(cursor, Kind.EVENT)
     for some in _parts(sorted(known), _RUN_BATCH_SIZE):
@@ -80,11 +80,11 @@ def _restore_reports(
             again = {"organisation": organisation_id(), "digests": [row["content_hash"] for row in reports]}
             repeated = {
                 row["content_hash"]: row["historical"]
-                for row in statement("archive_take_repeated_reports").execute(cursor, again)
+                for row in statement("archive/take_repeated_reports").execute(cursor, again)
             }
             for row in reports:
                 row["historical"] = row["historical"] and repeated.get(row["content_hash"], True)
-            statement("archive_restore_events").execute(cursor, {"events": jsonb(reports)})
+            statement("archive/restore_events").execute(cursor, {"events": jsonb(reports)})
             stored = reports_of_runs(cursor, [UUID(run_id) for run_id in restored])
             project_runs(cursor, (), stored, Processes())
             cursor.execute(_PARENTS, [boxed, [archived[run_id].box for run_id in boxed]])
@@ -117,7 +117,7 @@ def _restore_openlineage(
 
 def leave_late_runs(cursor: Cursor[Any], archive: Archive) -> None:
     """Leave chosen runs that were reported again since `restore_late_runs` to the next pass."""
-    late = statement("archive_late_chosen").execute(cursor, {})
+    late = statement("archive/late_chosen").execute(cursor, {})
     known = _found(archive, kept(cursor, Kind.RUN), [str(row["run_id"]) for row in late])
     cursor.execute("DELETE FROM pg_temp.chosen_run WHERE run_id = ANY (%s::uuid[])", [list(known)])
 
@@ -125,7 +125,7 @@ def leave_late_runs(cursor: Cursor[Any], archive: Archive) -> None:
 def drop_repeated_events(cursor: Cursor[Any], archive: Archive, hot: timedelta) -> int:
     """Delete those of the chosen events that are already in the archive; returns their number."""
     age = hot / 2  # the minimum age of an archived event
-    late = statement("archive_late_events").execute(cursor, {"age": age})
+    late = statement("archive/late_events").execute(cursor, {"age": age})
     keys = {(row["event_time"], row["content_hash"]) for row in late}
     if not keys:
         return 0
@@ -148,7 +148,7 @@ def drop_repeated_events(cursor: Cursor[Any], archive: Archive, hot: timedelta) 
         "times": [time for time, _ in known],
         "hashes": [digest for _, digest in known],
     }
-    return statement("archive_remove_repeated_events").execute(cursor, parameters).rowcount
+    return statement("archive/remove_repeated_events").execute(cursor, parameters).rowcount
 
 
 def _withdraw(engine: Engine, archive: Archive, run_ids: Sequence[str]) -> None:
@@ -169,7 +169,7 @@ def _withdraw(engine: Engine, archive: Archive, run_ids: Sequence[str]) -> None:
                     counts[day, row["event_type"]] += 1
         rows = [{"day": day, "event_type": kind, "events": number} for (day, kind), number in counts.items()]
         parameters = {"organisation": organisation_id(), "counts": jsonb(rows)}
-        statement("archive_uncount_events").execute(cursor, parameters)
+        statement("archive/uncount_events").execute(cursor, parameters)
 
 
 def _withdraw_runs(
@@ -181,7 +181,7 @@ def _withdraw_runs(
         if there.num_rows:
             rewrite(engine, cursor, archive, [file], without=without)
             runs += map(_counted, there.to_pylist())
-    statement("archive_uncount_runs").execute(cursor, {"runs": jsonb(runs)})
+    statement("archive/uncount_runs").execute(cursor, {"runs": jsonb(runs)})
 
 
 def _counted(run: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,11 +30,11 @@ from headrace.settings import settings
 
 _T = TypeVar("_T")
 _CLEARING = (
-    "rebuild_clear_completions",
-    "rebuild_clear_reports",
-    "rebuild_clear_openlineage",
-    "rebuild_clear_versions",
-    "rebuild_clear_names",
+    "rebuild/clear_completions",
+    "rebuild/clear_reports",
+    "rebuild/clear_openlineage",
+    "rebuild/clear_versions",
+    "rebuild/clear_names",
 )
 _EVENTS = """
 SELECT event_time, content_hash, run_id, process_id, payload_json, historical, received_at, sequence
@@ -89,14 +89,14 @@ def rebuild(engine: Engine, organisation_id: UUID | None = None) -> Rebuilt:
         decide_again(cursor, owner)
         _rebuild_reports(cursor, organisation)
         _rebuild_openlineage(cursor, owner)  # which may belong to runs that schedulers reported
-        for step in ("rebuild_restore_versions", "rebuild_leave_archived", "rebuild_sweep"):
+        for step in ("rebuild/restore_versions", "rebuild/leave_archived", "rebuild/sweep"):
             statement(step).execute(cursor, {"organisation": organisation})
     return rebuilt
 
 
 def _collect(cursor: Cursor[Any], organisation: UUID) -> Rebuilt:
     """Collect all raw events, and the archived and live runs, in temporary tables."""
-    for step in statement("rebuild_collect").text.split(b";"):
+    for step in statement("rebuild/collect").text.split(b";"):
         cursor.execute(step, [])
     archive, archived = Archive(settings().archive_location), 0
     for file in kept(cursor, Kind.EVENT):
@@ -104,8 +104,8 @@ def _collect(cursor: Cursor[Any], organisation: UUID) -> Rebuilt:
     for file in kept(cursor, Kind.RUN):
         _copy(cursor, _COPY_RUNS, archive, file.location, ("run_id",))
     parameters = {"organisation": organisation}
-    live = statement("rebuild_collect_live").execute(cursor, parameters).rowcount
-    statement("rebuild_collect_runs").execute(cursor, parameters)
+    live = statement("rebuild/collect_live").execute(cursor, parameters).rowcount
+    statement("rebuild/collect_runs").execute(cursor, parameters)
     return Rebuilt(events=live, archived=archived)
 
 

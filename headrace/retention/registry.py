@@ -78,7 +78,7 @@ def kept(
 ) -> list[KeptFile]:
     """Return the files with rows of the kind from [since, until), those with the newest rows first."""
     parameters = {"organisation": organisation_id(), "kind": kind, "since": since, "until": until}
-    rows = statement("archive_files").execute(cursor, parameters).fetchall()
+    rows = statement("archive/files").execute(cursor, parameters).fetchall()
     return [KeptFile(**{**row, "kind": Kind(row["kind"])}) for row in rows]
 
 

@@ -63,7 +63,7 @@ def compile_slas(cursor: Cursor[Any], calendars: Calendars, now: datetime) -> Pl
     Deadlines before `now` are ignored, except one that is late and that the new terms have too. An invalid objective is
     stored with the error as its reason.
     """
-    rows = statement("sla_to_compile").execute(cursor, {"organisation": organisation_id()}).fetchall()
+    rows = statement("objectives/to_compile").execute(cursor, {"organisation": organisation_id()}).fetchall()
     if not rows:
         return PlanChanges()
 
@@ -82,8 +82,8 @@ def compile_slas(cursor: Cursor[Any], calendars: Calendars, now: datetime) -> Pl
     )
     stage(cursor, "given", _GIVEN, given)
     parameters = {"organisation": organisation_id(), "now": now, "slas": [row["sla_id"] for row in rows]}
-    withdrawn = statement("sla_withdraw").execute(cursor, parameters).fetchall()
-    statement("sla_compile").execute(cursor, parameters)
+    withdrawn = statement("objectives/withdraw").execute(cursor, parameters).fetchall()
+    statement("objectives/compile").execute(cursor, parameters)
     return PlanChanges(len(rows), frozenset(row["incident_id"] for row in withdrawn))
 
 

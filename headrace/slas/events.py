@@ -118,7 +118,7 @@ def record(cursor: Cursor[Any], alert_events: Sequence[AlertEvent], now: datetim
 def alert_events_of(engine: Engine, incident_id: UUID) -> list[StoredAlertEvent]:
     """Return all events of an incident, in order."""
     with transaction(engine) as cursor:
-        rows = statement("alert_events_of_incident").execute(
+        rows = statement("incidents/alert_events").execute(
             cursor, {"organisation": organisation_id(), "incident_id": incident_id}
         )
         return [_stored(row) for row in rows]

@@ -44,7 +44,9 @@ def critical_path(engine: Engine, key: str, zone: str, now: datetime) -> list[St
     with transaction(engine) as cursor:
         whole = graph.load(cursor)
         named = (
-            statement("sla_named").execute(cursor, {"organisation": organisation_id(), "key": key}).fetchone()
+            statement("queries/named")
+            .execute(cursor, {"organisation": organisation_id(), "key": key})
+            .fetchone()
         )
         if named is None:
             return []
@@ -57,7 +59,7 @@ def critical_path(engine: Engine, key: str, zone: str, now: datetime) -> list[St
         path = [node for node in prediction.path(target) if node in nodes]
         forecasts = prediction.of(path) if path else {}
         ids = [whole.ids[node] for node in forecasts]
-        names = {row["subject_id"]: row for row in statement("sla_subjects").execute(cursor, {"ids": ids})}
+        names = {row["subject_id"]: row for row in statement("subjects").execute(cursor, {"ids": ids})}
     steps = []
     for node in path:
         forecast, row = forecasts.get(node), names.get(whole.ids[node])

@@ -49,7 +49,7 @@ class Graph:
 def load(cursor: Cursor[Any]) -> Graph:
     """Load the current edges: between datasets and the processes that read and write them, and between dependent
     jobs."""
-    rows = statement("sla_graph").execute(cursor, {"organisation": organisation_id()})
+    rows = statement("graph").execute(cursor, {"organisation": organisation_id()})
     rows.row_factory = tuple_row  # type: ignore[assignment]
     return graph_of(rows.fetchall())  # type: ignore[arg-type]
 

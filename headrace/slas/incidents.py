@@ -123,11 +123,11 @@ class Incidents:
                 for each in self._moved.values()
             ]
             parameters = {"organisation": organisation_id(), "now": now, "moved": jsonb(moved)}
-            statement("sla_join_incidents").execute(cursor, parameters)
+            statement("incidents/join").execute(cursor, parameters)
         rows = [_row(each) for each in self._by_id.values() if each.changed]
         if rows:
             parameters = {"organisation": organisation_id(), "incidents": jsonb(rows)}
-            statement("sla_write_incidents").execute(cursor, parameters)
+            statement("incidents/write").execute(cursor, parameters)
         return [
             AlertEvent(
                 Kind.INCIDENT_MERGED,
@@ -167,7 +167,7 @@ class Incidents:
 
 def load(cursor: Cursor[Any]) -> Incidents:
     """Load the open incidents."""
-    rows = statement("sla_open_incidents").execute(cursor, {"organisation": organisation_id()})
+    rows = statement("incidents/open").execute(cursor, {"organisation": organisation_id()})
     return Incidents(
         [
             OpenIncident(
@@ -224,7 +224,7 @@ def close(
                 **({"ended_by": "RETIRED"} if row["retired"] else ended.get(row["incident_id"], {})),
             },
         )
-        for row in statement("sla_close_incidents").execute(cursor, parameters).fetchall()
+        for row in statement("incidents/close").execute(cursor, parameters).fetchall()
     ]
 
 

@@ -30,7 +30,7 @@ def plan_outage(
         "by": by,
     }
     with transaction(engine) as cursor:
-        row = statement("sla_plan_outage").execute(cursor, parameters).fetchone()
+        row = statement("plan_outage").execute(cursor, parameters).fetchone()
         assert row is not None  # noqa: S101 - it has just been inserted
         outage: UUID = row["outage_id"]
         return outage

@@ -46,7 +46,7 @@ def detect(cursor: Cursor[Any], since: datetime, now: datetime) -> DetectedEvent
     """Detect problems since the last tick, each event once."""
     found = DetectedEvents()
     parameters = {"organisation": organisation_id(), "since": since, "now": now}
-    for row in statement("sla_failed_runs").execute(cursor, parameters).fetchall():
+    for row in statement("failed_runs").execute(cursor, parameters).fetchall():
         _failed_run(found, row)
     for row in _new_versions(cursor, now):
         if row["checks"] or row["outcome"] == "BLOCKED":
@@ -58,7 +58,7 @@ def detect(cursor: Cursor[Any], since: datetime, now: datetime) -> DetectedEvent
 
 def open_issues(cursor: Cursor[Any], now: datetime) -> list[Issue]:
     """Return the issues of open incidents and objectives before this tick."""
-    rows = statement("sla_issues").execute(cursor, {"organisation": organisation_id(), "now": now})
+    rows = statement("issues").execute(cursor, {"organisation": organisation_id(), "now": now})
     return [
         Issue(
             subject_of(row),
@@ -78,7 +78,7 @@ def open_issues(cursor: Cursor[Any], now: datetime) -> list[Issue]:
 
 def settled(cursor: Cursor[Any]) -> frozenset[UUID]:
     """Return the subjects whose objectives are all met, or met late."""
-    rows = statement("sla_met_subjects").execute(cursor, {"organisation": organisation_id()})
+    rows = statement("met_subjects").execute(cursor, {"organisation": organisation_id()})
     return frozenset(row["subject_id"] for row in rows)
 
 
@@ -86,7 +86,7 @@ def subjects(cursor: Cursor[Any], ids: Collection[UUID]) -> dict[UUID, Subject]:
     """Return datasets and processes by their ids."""
     if not ids:
         return {}
-    rows = statement("sla_subjects").execute(cursor, {"ids": list(ids)}).fetchall()
+    rows = statement("subjects").execute(cursor, {"ids": list(ids)}).fetchall()
     return {row["subject_id"]: subject_of(row) for row in rows}
 
 
@@ -112,7 +112,7 @@ def _new_versions(cursor: Cursor[Any], now: datetime) -> list[dict[str, Any]]:
             "no_schema": schema_hash(()),
             **known,
         }
-        rows = statement("sla_new_versions").execute(cursor, parameters).fetchall()
+        rows = statement("new_versions").execute(cursor, parameters).fetchall()
     if known is None or rows:
         reached = Position(rows[-1]["transaction_id"], rows[-1]["outbox_id"]) if rows else position(cursor)
         cursor.execute(_REACHED, [_READER, reached.transaction_id, reached.outbox_id, organisation_id()])

@@ -162,7 +162,7 @@ def out_of_order(engine: Engine, few: int) -> list[OutOfOrder]:
     """Return late, missed and at-risk objectives as of the last tick, worst first."""
     parameters = {"organisation": organisation_id(), "states": list(OUT_OF_ORDER), "few": few}
     with transaction(engine) as cursor:
-        rows = statement("sla_out_of_order").execute(cursor, parameters).fetchall()
+        rows = statement("queries/out_of_order").execute(cursor, parameters).fetchall()
     found = {row["state"]: row for row in rows}
     return [
         OutOfOrder(state, found[state]["count"], found[state]["keys"])
@@ -200,7 +200,7 @@ def sla_statuses(
         "limit": limit,
     }
     with transaction(engine) as cursor:
-        rows = statement("sla_statuses").execute(cursor, parameters).fetchall()
+        rows = statement("queries/statuses").execute(cursor, parameters).fetchall()
     return [
         SlaObjectiveStatus(
             **{
@@ -225,12 +225,12 @@ def sla_history(engine: Engine, key: str, since: datetime, until: datetime, limi
         "limit": limit,
     }
     with transaction(engine) as cursor:
-        known = statement("sla_subject").execute(cursor, parameters).fetchone()
+        known = statement("queries/subject").execute(cursor, parameters).fetchone()
         if known is None:
             raise UnknownSla(f"{key} has no SLA: `headrace sla status` lists those with one")
-        records = statement("sla_records").execute(cursor, parameters).fetchall()
-        outcomes = statement("sla_outcomes").execute(cursor, parameters).fetchall()
-        changes = statement("sla_changes").execute(cursor, parameters).fetchall()
+        records = statement("queries/records").execute(cursor, parameters).fetchall()
+        outcomes = statement("queries/outcomes").execute(cursor, parameters).fetchall()
+        changes = statement("queries/changes").execute(cursor, parameters).fetchall()
     return SlaHistory(
         key,
         since,
@@ -247,7 +247,7 @@ def incidents(
     """Return incidents, newest first; key: only those whose cause or member is this dataset or process."""
     parameters = {"organisation": organisation_id(), "open_only": open_only, "key": key, "limit": limit}
     with transaction(engine) as cursor:
-        rows = statement("sla_incidents").execute(cursor, parameters).fetchall()
+        rows = statement("queries/incidents").execute(cursor, parameters).fetchall()
     return [
         Incident(
             **{

@@ -91,7 +91,7 @@ def due(cursor: Cursor[Any], now: datetime, *, all_deadlines: bool = False) -> l
     all_deadlines: include all with a deadline, because time-zone rules have changed.
     """
     parameters = {"organisation": organisation_id(), "now": now, "all_deadlines": all_deadlines}
-    rows = statement("sla_due").execute(cursor, parameters)
+    rows = statement("due").execute(cursor, parameters)
     return [_pending(row) for row in rows]
 
 
@@ -144,7 +144,7 @@ def write(cursor: Cursor[Any], evaluated: Sequence[EvaluatedObjective], now: dat
             for each, outcome in outcomes.values()
         ),
     )
-    statement("sla_write").execute(cursor, {"organisation": organisation_id(), "now": now})
+    statement("write").execute(cursor, {"organisation": organisation_id(), "now": now})
 
 
 def _evaluated_row(evaluated: EvaluatedObjective) -> Sequence[object]:

@@ -210,7 +210,7 @@ def _begin(cursor: Cursor[Any], now: datetime) -> tuple[datetime, bool]:
     parameters = {
         "organisation": organisation_id(), "now": now, "pause": _PAUSE, "zone_rules": zones.rules(),
     }  # fmt: skip
-    row = statement("sla_begin_tick").execute(cursor, parameters).fetchone()
+    row = statement("begin_tick").execute(cursor, parameters).fetchone()
     if row is None or row["before"] is None:
         return now, False
     return min(row["before"], now) - _LATE_NEWS, row["zones_changed"]

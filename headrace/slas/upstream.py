@@ -44,7 +44,7 @@ class ArrivalTimes:
 def load(cursor: Cursor[Any], graph: Graph, nodes: Collection[int], now: datetime) -> dict[int, ArrivalTimes]:
     """Load the last arrivals of datasets and processes."""
     ids = [graph.ids[node] for node in nodes]
-    rows = statement("sla_last_arrivals").execute(cursor, {"ids": ids, "now": now}) if ids else ()
+    rows = statement("last_arrivals").execute(cursor, {"ids": ids, "now": now}) if ids else ()
     return {graph.number[row["subject_id"]]: ArrivalTimes(row["at"], row["began"]) for row in rows}
 
 

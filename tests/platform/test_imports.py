@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import networkx as nx
 from tests.paths import REPOSITORY
 
 MAX_MODULES = 25  # of one folder
+MAX_STATEMENTS = 25  # .sql files of one folder
 PLATFORM = REPOSITORY / "headrace"
 SPARK_INTERNALS = {"_jvm", "_jdf", "_jsparkSession", "_jsc", "_sc", "_gateway"}
 
@@ -78,3 +80,8 @@ def spark_internals(tree: ast.Module) -> Iterator[str]:
                 yield name
             case ast.Import(names=names):
                 yield from (each.name for each in names if each.name.partition(".")[0] == "py4j")
+
+
+def test_no_folder_has_too_many_statements() -> None:
+    counts = Counter(file.parent.relative_to(REPOSITORY) for file in PLATFORM.rglob("*.sql"))
+    assert {folder: count for folder, count in counts.items() if count > MAX_STATEMENTS} == {}

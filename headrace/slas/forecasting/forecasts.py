@@ -41,7 +41,7 @@ def forecast_deadlines(cursor: Cursor[Any], now: datetime) -> int:
         "before": now - FORECAST_INTERVAL,
         "limit": _BATCH_SIZE,
     }
-    targets = statement("sla_to_forecast").execute(cursor, parameters).fetchall()
+    targets = statement("forecasts/due").execute(cursor, parameters).fetchall()
     if not targets:
         return 0
     whole = graph.load(cursor)
@@ -65,7 +65,7 @@ def forecast_deadlines(cursor: Cursor[Any], now: datetime) -> int:
         if (forecast := forecasts.get(wanted[row["subject_id"]])) is not None
     ]
     found = {"objectives": jsonb(rows), "looked": [row["objective_id"] for row in targets], "now": now}
-    statement("sla_write_forecasts").execute(cursor, found)
+    statement("forecasts/write").execute(cursor, found)
     return len(rows)
 
 
@@ -78,7 +78,7 @@ def learn(cursor: Cursor[Any], ids: Sequence[UUID], now: datetime) -> None:
         "before": now - _RELEARN,
         "limit": _MAX_RELEARNED,
     }
-    rows = statement("sla_learn").execute(cursor, parameters).fetchall()
+    rows = statement("forecasts/learn").execute(cursor, parameters).fetchall()
     arrival_histories = [(row["subject_id"], organisation_id(), now, _history(row)) for row in rows]
     cursor.executemany(
         "INSERT INTO catalog.sla_arrival_history (subject_id, organisation_id, learned_at, history) "
@@ -91,7 +91,7 @@ def learn(cursor: Cursor[Any], ids: Sequence[UUID], now: datetime) -> None:
 def predict(cursor: Cursor[Any], whole: Graph, nodes: Iterable[int], zone: str, now: datetime) -> Prediction:
     """Predict some nodes, from the learned histories and the arrivals since then."""
     ids = [whole.ids[node] for node in nodes]
-    rows = statement("sla_arrival_histories").execute(cursor, {"ids": ids, "now": now}).fetchall()
+    rows = statement("forecasts/arrival_histories").execute(cursor, {"ids": ids, "now": now}).fetchall()
     arrival_histories: dict[int, ArrivalHistory] = {}
     running: dict[int, float] = {}
     failed: set[int] = set()
@@ -147,5 +147,5 @@ def _edges(whole: Graph) -> list[tuple[UUID, UUID]]:
 
 
 def _keys(cursor: Cursor[Any], ids: Iterable[UUID]) -> dict[UUID, str]:
-    rows = statement("sla_subjects").execute(cursor, {"ids": list(ids)})
+    rows = statement("subjects").execute(cursor, {"ids": list(ids)})
     return {row["subject_id"]: row["subject"] for row in rows}

@@ -81,7 +81,7 @@ CREATE TABLE catalog.dataset_lineage (
 
 -- The columns whose values flow into the columns of a lineage, or may (certain = false): its direct sources without the
 -- masked ones, by column. source_column '': any column of the source. A wide lineage has thousands of rows, so
--- that references are not checked for each: the names stay as long as a flow has them (rebuild_clear_names.sql).
+-- that references are not checked for each: the names stay as long as a flow has them (retention/sql/rebuild/clear_names.sql).
 CREATE TABLE catalog.lineage_flow (
     dataset_id      uuid NOT NULL,
     lineage_hash    text COLLATE "C" NOT NULL,
