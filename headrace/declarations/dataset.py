@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model
 from headrace.declarations.attributes import Computed, Described, External, ProcessOutput, Product, Running
 from headrace.declarations.declaration import RunLimits
 from headrace.declarations.definition import external_asset, process_assets
-from headrace.declarations.origin import FieldPath, Origin, in_python
 from headrace.declarations.planning import dataset_plan, external_plan, process_plan
 from headrace.declarations.scaffold import DatasetScaffolder
+from headrace.declarations.sources.origin import FieldPath, Origin, in_python
 from headrace.execution.plan import ExternalPlan, Plan, ProcessPlan
 
 _TEMPLATE = Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from headrace.declarations.attributes import External
-from headrace.declarations.origin import Origin
+from headrace.declarations.sources.origin import Origin
 from headrace.execution.plan import PARTITION
 from headrace.files.formats import FORMATS
 

@@ -29,9 +29,9 @@ from headrace.declarations.automation import (
 from headrace.declarations.dataset_record import dataset_record
 from headrace.declarations.declaration import Partitions, RunLimits
 from headrace.declarations.location import check_location
-from headrace.declarations.origin import Origin
 from headrace.declarations.partitions import PartitionProblem, partition_plan
 from headrace.declarations.row_key import partition_column
+from headrace.declarations.sources.origin import Origin
 from headrace.declarations.stated_lineage import stated_lineage
 from headrace.declarations.steps import (
     Piece,

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from headrace.declarations.declaration import Input, Step
-from headrace.declarations.loading.imports import code_digest
-from headrace.declarations.origin import FieldPath, Origin
 from headrace.declarations.partitions import partition_mapping
+from headrace.declarations.sources.imports import code_digest
+from headrace.declarations.sources.origin import FieldPath, Origin
 from headrace.execution.partitions import parameters_of
 from headrace.execution.plan import InputPlan, PartitionPlan
 from headrace.execution.problems import DeclarationError, SqlError, TransformError

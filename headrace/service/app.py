@@ -10,7 +10,6 @@ import anyio.to_thread
 from fastapi import FastAPI
 from sqlalchemy import Engine
 
-from headrace.service import security
 from headrace.service.api import (
     alerts,
     audit,
@@ -26,7 +25,7 @@ from headrace.service.api import (
     search,
     slas,
 )
-from headrace.service.http import problems
+from headrace.service.http import problems, security
 from headrace.service.http.bodies import Bodies
 from headrace.service.http.coalescing import Coalescing
 from headrace.service.http.etags import ETags

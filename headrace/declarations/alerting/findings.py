@@ -10,7 +10,7 @@ from typing import Any
 from headrace.alerts.channels import is_complete, schemes
 from headrace.alerts.rules import ANY_OWNER, OWNERS, Quiet, Route, never_ends
 from headrace.declarations.alerting.declaration import AlertsDeclaration, RouteDeclaration
-from headrace.declarations.origin import FieldPath, Origin
+from headrace.declarations.sources.origin import FieldPath, Origin
 from headrace.execution.problems import DeclarationError
 from headrace.queries.projects import Subjects
 from headrace.severity import Severity

@@ -28,9 +28,9 @@ from headrace.declarations.alerting.findings import (
     findings,
     usable_destinations,
 )
-from headrace.declarations.loading.documents import Document, NoDocument, documents
-from headrace.declarations.origin import FieldPath, Origin
-from headrace.declarations.validation import declaration_errors
+from headrace.declarations.sources.documents import Document, NoDocument, documents
+from headrace.declarations.sources.origin import FieldPath, Origin
+from headrace.declarations.sources.validation import declaration_errors
 from headrace.execution.problems import DeclarationError
 from headrace.queries.projects import NO_SUBJECTS, Subjects
 from headrace.settings import settings

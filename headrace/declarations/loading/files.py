@@ -17,13 +17,13 @@ import dagster as dg
 from pydantic import ValidationError
 
 from headrace.dagster_internals.components import load_module_object
-from headrace.declarations.broken import Division, in_document, in_module, in_text
 from headrace.declarations.dataset import Dataset, DeclaredComponent, ExternalDataset, Process
 from headrace.declarations.definition import plan_of
-from headrace.declarations.graph import LocatedPlan
-from headrace.declarations.loading.documents import Document, NoDocument, documents
-from headrace.declarations.origin import Origin, in_python
-from headrace.declarations.validation import declaration_errors
+from headrace.declarations.loading.broken import Division, in_document, in_module, in_text
+from headrace.declarations.loading.graph import LocatedPlan
+from headrace.declarations.sources.documents import Document, NoDocument, documents
+from headrace.declarations.sources.origin import Origin, in_python
+from headrace.declarations.sources.validation import declaration_errors
 from headrace.execution.problems import DeclarationError, TransformError
 from headrace.execution.python_code import load_module, read_python
 

@@ -21,7 +21,7 @@ from headrace.dagster_internals.components import (
     YamlDecl,
     post_process_defs,
 )
-from headrace.declarations.loading.documents import Document
+from headrace.declarations.sources.documents import Document
 
 
 def render(attributes: Any, root: Path) -> Any:  # noqa: ANN401

@@ -15,11 +15,11 @@ import dagster as dg
 from headrace.autosys.garbage_collection import paused
 from headrace.catalog.records import DatasetRecord, ProcessRecord
 from headrace.dagster_internals import disable_dagster_warnings
-from headrace.declarations.broken import Division, divided, stub
 from headrace.declarations.definition import external_asset, process_assets
 from headrace.declarations.estate.assets import EstateAssets, estate_assets
-from headrace.declarations.graph import LocatedPlan, consistent, divisions
+from headrace.declarations.loading.broken import Division, divided, stub
 from headrace.declarations.loading.files import find, import_failure
+from headrace.declarations.loading.graph import LocatedPlan, consistent, divisions
 from headrace.declarations.loading.known import (
     NOTHING_KNOWN,
     CatalogContents,

@@ -21,7 +21,7 @@ from headrace.registration.registrations import StorableText as Text
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database, Reader
-from headrace.service.security import requires
+from headrace.service.http.security import requires
 from headrace.severity import Severity
 from headrace.slas.events import Kind, SubjectType
 

@@ -13,7 +13,7 @@ from headrace.errors import Forbidden
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database
-from headrace.service.security import requires
+from headrace.service.http.security import requires
 
 router = APIRouter(prefix="/api/v1", tags=["audit"])
 AUDIT = requires(Permission.AUDIT)

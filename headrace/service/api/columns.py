@@ -21,7 +21,7 @@ from headrace.registration.registrations import StorableText as Text
 from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database, Dataset, Partition, Reader
 from headrace.service.http.problems import RequestRefused
-from headrace.service.security import requires
+from headrace.service.http.security import requires
 from headrace.slas.column_impact import MAX_DEPTH, ColumnImpact, column_impact
 
 router = APIRouter(prefix="/api/v1", tags=["lineage"])

@@ -26,7 +26,7 @@ from headrace.job_reports.permissions import run_refusals
 from headrace.job_reports.reported_names import with_processes
 from headrace.service.api.subjects import Database
 from headrace.service.http.problems import MEDIA_TYPE, Problem
-from headrace.service.security import requires_or_local
+from headrace.service.http.security import requires_or_local
 
 router = APIRouter(prefix="/api/v1", tags=["events"])
 BATCH_SIZE = 1000  # events per transaction

@@ -23,7 +23,7 @@ from headrace.service.http.decoding import Unreadable, decoded, decoded_batch
 from headrace.service.http.metrics import Metrics
 from headrace.service.http.openlineage_adapters import AdapterEvent, openlineage_events
 from headrace.service.http.problems import RequestRefused
-from headrace.service.security import requires
+from headrace.service.http.security import requires
 
 T = TypeVar("T")
 router = APIRouter(prefix="/api/v1", tags=["events"])

@@ -21,7 +21,7 @@ from headrace.errors import CatalogUnavailable, Forbidden
 from headrace.service.api.subjects import Database
 from headrace.service.http.metrics import Metrics
 from headrace.service.http.problems import Problem, answer, unavailable
-from headrace.service.security import requires
+from headrace.service.http.security import requires
 from headrace.settings import settings
 
 router = APIRouter(tags=["service"])

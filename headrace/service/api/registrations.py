@@ -29,7 +29,7 @@ from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database, Reader
 from headrace.service.http.idempotency import IdempotencyKey, once
-from headrace.service.security import requires
+from headrace.service.http.security import requires
 
 router = APIRouter(prefix="/api/v1", tags=["registration"])
 REGISTER = requires(Permission.REGISTER)

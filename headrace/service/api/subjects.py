@@ -14,7 +14,7 @@ from headrace.access.callers import Caller, Permission
 from headrace.errors import UnknownDataset
 from headrace.queries.names import DatasetRef, find_dataset
 from headrace.queries.process_detail import process_id
-from headrace.service.security import requires
+from headrace.service.http.security import requires
 
 READ = requires(Permission.READ)
 Reader = Annotated[Caller, Depends(READ)]

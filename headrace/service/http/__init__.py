@@ -1,1 +1,1 @@
-"""HTTP below the routes: body limits, rate limits, ETags, idempotency keys, problem documents, metrics."""
+"""HTTP below the routes: authorization, limits, ETags, idempotency keys, problem documents, metrics."""

@@ -14,7 +14,7 @@ from headrace.database.ids import organisation_named
 from headrace.database.principal import NARROW_ROLE, ROLE, act_as
 from headrace.errors import CatalogUnavailable, Forbidden
 from headrace.registration.declarations import register
-from headrace.service.security import install
+from headrace.service.http.security import install
 from tests.platform.access.conftest import principal_of
 
 

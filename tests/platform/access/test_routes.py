@@ -18,7 +18,7 @@ from headrace.database.principal import NARROW_ROLE, ROLE
 from headrace.errors import CatalogUnavailable
 from headrace.registration.registrations import RegistrationRequest, request
 from headrace.service.app import create_app
-from headrace.service.security import OPEN, SIGNED, RouteRule, UnguardedRoute, install, requires, rules
+from headrace.service.http.security import OPEN, SIGNED, RouteRule, UnguardedRoute, install, requires, rules
 from headrace.settings import settings
 from tests.platform.conftest import DATASETS
 
@@ -280,7 +280,7 @@ def small(two: Engine, development: Any) -> TestClient:
 
     app.add_api_route("/sync", sync)
     app.add_api_route("/async", asynchronous)
-    from headrace.service import security as security
+    from headrace.service.http import security
 
     app.router.on_startup = []
     original = security.OPEN
@@ -313,7 +313,7 @@ def test_a_handler_works_for_its_caller(small: TestClient, two: Engine, developm
 def test_where_postgresql_cannot_keep_callers_apart_the_service_does_not_come_up(
     two: Engine, development: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.service.security.NARROW_ROLE", "headrace_missing")
+    monkeypatch.setattr("headrace.service.http.security.NARROW_ROLE", "headrace_missing")
     with pytest.raises(CatalogUnavailable, match="CREATE ROLE headrace_missing NOLOGIN"):
         install(FastAPI(openapi_url=None), two)
 

@@ -14,8 +14,8 @@ from dagster_shared.yaml_utils import parse_yamls_with_source_position
 from headrace.catalog.records import Check, TriggerMode
 from headrace.catalog.schema import sensitive
 from headrace.declarations.dataset import Dataset
-from headrace.declarations.loading.documents import Document, documents
 from headrace.declarations.loading.project import records
+from headrace.declarations.sources.documents import Document, documents
 from headrace.execution.plan import ExternalPlan, ProcessPlan
 from headrace.severity import Severity
 from headrace.spark.types import spark_type

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.declarations.loading.imports import code_digest
+from headrace.declarations.sources.imports import code_digest
 from headrace.execution.problems import TransformError
 from headrace.execution.python_code import read_python
 from tests.platform.declarations.conftest import Project

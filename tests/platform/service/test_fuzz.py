@@ -18,7 +18,7 @@ from headrace.access.callers import Permission
 from headrace.access.tokens import issue_service_token
 from headrace.alerts.heartbeat import ALERTS, JUDGING, record_heartbeat
 from headrace.service.app import routed
-from headrace.service.security import ORGANISATION
+from headrace.service.http.security import ORGANISATION
 from tests.platform.service.serving import served
 
 load_all_checks()

@@ -10,8 +10,8 @@ import dagster as dg
 
 from headrace.catalog.records import DatasetRecord
 from headrace.dagster_internals import infer_partition_mapping
-from headrace.declarations.broken import Division
-from headrace.declarations.origin import Origin
+from headrace.declarations.loading.broken import Division
+from headrace.declarations.sources.origin import Origin
 from headrace.declarations.steps import input_error
 from headrace.execution.plan import InputPlan, Plan, ProcessPlan
 from headrace.execution.problems import DeclarationError

@@ -14,8 +14,8 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from headrace.declarations.declaration import NAME, Partitions
-from headrace.declarations.loading.documents import Document, value_of
 from headrace.declarations.partitions import PARTITION_SHAPE, Definition, PartitionProblem, definition
+from headrace.declarations.sources.documents import Document, value_of
 from headrace.execution.partitions import UNKNOWN_PARTITIONS
 
 _PARTITIONS: TypeAdapter[Any] = TypeAdapter(Partitions)

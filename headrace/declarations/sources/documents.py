@@ -17,7 +17,7 @@ from headrace.dagster_internals.components import (
     SourcePositionTree,
     YamlResolver,
 )
-from headrace.declarations.origin import FieldPath
+from headrace.declarations.sources.origin import FieldPath
 from headrace.execution.problems import DeclarationError
 
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

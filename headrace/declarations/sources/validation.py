@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from headrace.declarations.origin import FieldPath, Origin
+from headrace.declarations.sources.origin import FieldPath, Origin
 from headrace.execution.problems import DeclarationError
 
 
