@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from headrace.cli.common.arguments import AsJson
-from headrace.cli.common.errors import CommandError, complain, explanation
+from headrace.cli.common.errors import CommandError, complain, explanation, warn
 from headrace.cli.common.output import emit, facts, show, table
 
 if TYPE_CHECKING:
     import dagster as dg
 
-    from headrace.cli.common.launching import FinishedRun
+    from headrace.orchestration.launching import FinishedRun
     from headrace.queries.rows import DatasetStatus
     from headrace.slas.queries import SlaObjectiveStatus
 
@@ -50,7 +50,7 @@ class Steps:
     @contextmanager
     def step(self, what: str) -> Iterator[Callable[[str], None]]:
         """A step; the function that it yields takes the result of the step, in words."""
-        from headrace.cli.common.launching import progress, span_of
+        from headrace.cli.common.terminal import progress, span_of
 
         results: list[str] = []
         started = time.monotonic()
@@ -66,8 +66,9 @@ def demo(as_json: AsJson = False) -> None:
 
     Datasets that are up to date are left alone, so that a second call is quick and changes nothing.
     """
-    from headrace.cli.common.launching import Ending, dagster_instance
+    from headrace.local.environment import dagster_instance
     from headrace.local.preflight import preflight
+    from headrace.orchestration.launching import Ending
 
     preflight()
     steps = Steps(quiet=as_json)
@@ -165,18 +166,23 @@ def _complete(steps: Steps, instance: dg.DagsterInstance, delivered: Sequence[Pa
 
 
 def _materialize(steps: Steps, instance: dg.DagsterInstance) -> list[FinishedRun]:
-    from headrace.cli.common import launching
+    from headrace.cli.common import terminal
+    from headrace.cli.common.frames import session
+    from headrace.database.connection import connect
+    from headrace.orchestration import launching
 
     with steps.step("Plan missing and stale runs") as report_result:
-        runs = launching.plan(instance, [f'key:"{DOMAIN}/*"'], None, stale=True)
+        for warning in launching.register_declarations(connect(), session):
+            warn(warning)
+        runs = launching.plan(connect(), instance, [f'key:"{DOMAIN}/*"'], None, stale=True)
         report_result(f"{len(runs)} runs" if runs else "nothing")
 
     def report_landed_files(run: FinishedRun) -> None:
         steps.seconds[launching.described(run)] = run.seconds
         if not steps.quiet:
-            typer.echo(launching.line(run))
+            typer.echo(terminal.line(run))
 
-    return launching.execute_all(runs, instance, report_landed_files)
+    return terminal.execute_all(runs, instance, report_landed_files)
 
 
 def _chain() -> list[str]:
@@ -239,7 +245,7 @@ def _print(
     steps: Steps,
     runs: list[FinishedRun],
 ) -> None:
-    from headrace.cli.common.launching import span_of
+    from headrace.cli.common.terminal import span_of
 
     took = {key: run.seconds for run in runs for key in run.datasets}
     typer.echo("")
@@ -257,7 +263,7 @@ def _print(
 def _row(
     status: DatasetStatus, objectives: list[SlaObjectiveStatus], took: dict[str, float]
 ) -> tuple[object, ...]:
-    from headrace.cli.common.launching import span_of
+    from headrace.cli.common.terminal import span_of
     from headrace.cli.sla.cells import sla_status_text
 
     several = f"{status.partition_count:,} partitions, newest " if status.partitions else ""

@@ -1,8 +1,13 @@
 """The environment in which Dagster's own commands work on Headrace's state."""
 
+from __future__ import annotations
+
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 from sqlalchemy import make_url
@@ -11,6 +16,20 @@ from headrace.database import connection as database
 from headrace.local import session
 from headrace.project import project_root
 from headrace.settings import settings
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+
+@contextmanager
+def dagster_instance() -> Iterator[dg.DagsterInstance]:
+    """Yield the deployment's Dagster instance, with its storage started."""
+    os.environ.update(environment())
+    settings.cache_clear()  # the address of the service may be new
+    import dagster as dg
+
+    with dg.DagsterInstance.get() as instance:
+        yield instance
 
 
 def environment() -> dict[str, str]:

@@ -38,8 +38,9 @@ def archive(
     Prunes Dagster's event log as well. `headrace up` does this every night. It can be interrupted; the next one
     continues. Versions stay, and so do each process's newest run and newest success, and runs that have not ended.
     """
-    from headrace.cli.common.launching import dagster_instance, progress
+    from headrace.cli.common.terminal import progress
     from headrace.database.connection import connect
+    from headrace.local.environment import dagster_instance
     from headrace.orchestration.jobs.dagster_log import prune
     from headrace.retention.archiving import HOT_RETENTION, archive_everywhere, cold_everywhere
 

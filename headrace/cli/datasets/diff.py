@@ -52,7 +52,7 @@ def diff(
     """
     from headrace.catalog.schema import classify, sensitive
     from headrace.cli.common.frames import open_stores, tagged
-    from headrace.cli.common.launching import progress
+    from headrace.cli.common.terminal import progress
     from headrace.database.connection import connect
     from headrace.stores.columns import merged_columns
     from headrace.stores.comparison import compare

@@ -42,7 +42,7 @@ def report(
 ) -> None:
     """Report an estate's contents and problems, by file and line."""
     from headrace.autosys import lint
-    from headrace.cli.common.launching import progress
+    from headrace.cli.common.terminal import progress
     from headrace.cli.legacy.report import print_report, report_of
     from headrace.severity import Severity
 

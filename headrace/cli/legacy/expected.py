@@ -112,7 +112,7 @@ def _mean_runtimes(instance: str) -> Mapping[str, timedelta]:
 
 
 def _stored(instance: str) -> Estate:
-    from headrace.cli.common.launching import progress
+    from headrace.cli.common.terminal import progress
     from headrace.database.connection import connect
     from headrace.estates.stored_estate import stored_estate
 

@@ -75,7 +75,7 @@ def ingest(
     The format is detected from the content. Loading a file again changes nothing. `autorep` reports and archived runs
     always count as history. Exits with 1 when something could not be loaded; everything else is loaded.
     """
-    from headrace.cli.common.launching import progress
+    from headrace.cli.common.terminal import progress
     from headrace.cli.legacy.estates import files_of
     from headrace.database.connection import connect
     from headrace.execution.landed.measures import measured

@@ -49,7 +49,7 @@ def scan(
     used by DB2 procedures (.csv). Jobs no longer in the files are retired, never deleted. The scan is stored as a whole
     or not at all.
     """
-    from headrace.cli.common.launching import progress
+    from headrace.cli.common.terminal import progress
     from headrace.database.connection import connect
     from headrace.estates.estates import scan as scan_files
 

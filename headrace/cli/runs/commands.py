@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headrace.cli.common.arguments import AsJson, dataset_keys, examples
-from headrace.cli.common.errors import CommandError
+from headrace.cli.common.errors import CommandError, warn
 from headrace.cli.common.output import emit, row_count_text, show, table, total
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headrace.cli.common.launching import FinishedRun
+    from headrace.orchestration.launching import FinishedRun
     from headrace.orchestration.materialization import PlannedRun
 
 app = typer.Typer()
@@ -60,20 +60,26 @@ def materialize(
     not need its outputs continue.
     """
     wanted = _partitions(partition, partitions)
-    from headrace.cli.common import launching
+    from headrace.cli.common import terminal
+    from headrace.cli.common.frames import session
+    from headrace.database.connection import connect
+    from headrace.local.environment import dagster_instance
+    from headrace.orchestration.launching import Ending, plan, register_declarations
 
-    with launching.dagster_instance() as instance:
-        with launching.progress("loading the declarations"):
-            runs = launching.plan(instance, selection, wanted, stale=stale)
+    with dagster_instance() as instance:
+        with terminal.progress("loading the declarations"):
+            for warning in register_declarations(connect(), session):
+                warn(warning)
+            runs = plan(connect(), instance, selection, wanted, stale=stale)
         if dry_run:
             _show_plan(runs, stale=stale, as_json=as_json)
             return
         if not runs and not as_json:
             typer.echo(_nothing(stale=stale))
-        finished = launching.execute_all(runs, instance, _ignore if as_json else _print)
+        finished = terminal.execute_all(runs, instance, _ignore if as_json else _print)
     if as_json:
         emit({"runs": finished})
-    failed = sum(run.ending is launching.Ending.FAILED for run in finished)
+    failed = sum(run.ending is Ending.FAILED for run in finished)
     if failed:
         raise CommandError(f"{failed} of {len(finished)} runs failed")
 
@@ -90,12 +96,13 @@ def observe(
 
     `headrace up` does this continuously. Exits with 1 if files could not be read or registered as a version.
     """
-    from headrace.cli.common.launching import dagster_instance, progress
+    from headrace.cli.common.terminal import progress
     from headrace.database.connection import connect
     from headrace.declarations.loading.code import project_code
     from headrace.execution.landed.files import not_looked_at
     from headrace.execution.landed.observation import observe as look
     from headrace.execution.plan import ExternalPlan
+    from headrace.local.environment import dagster_instance
     from headrace.orchestration.sensors.landing import report_landed_files
 
     external = {
@@ -192,7 +199,7 @@ def _nothing(*, stale: bool) -> str:
 
 
 def _show_plan(runs: Sequence[PlannedRun], *, stale: bool, as_json: bool) -> None:
-    from headrace.cli.common import launching
+    from headrace.orchestration import launching
 
     if as_json:
         emit(
@@ -210,7 +217,7 @@ def _show_plan(runs: Sequence[PlannedRun], *, stale: bool, as_json: bool) -> Non
 
 
 def _print(run: FinishedRun) -> None:
-    from headrace.cli.common.launching import line
+    from headrace.cli.common.terminal import line
 
     typer.echo(line(run))
     sys.stdout.flush()

@@ -17,7 +17,7 @@ from typer.testing import Result
 
 from headrace.cli import reference
 from headrace.cli.commands import SECTIONS
-from headrace.cli.common import launching
+from headrace.cli.common import terminal
 from headrace.cli.common.arguments import dataset_keys
 from headrace.cli.common.errors import explanation
 from headrace.cli.common.groups import LazyCommands
@@ -369,9 +369,9 @@ def test_sigterm_ends_a_command_with_a_message(tmp_path: Path) -> None:
 def test_without_a_terminal_long_work_writes_a_line_from_time_to_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(launching, "LINE_INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr(terminal, "LINE_INTERVAL_SECONDS", 0.01)
     stream = io.StringIO()
-    with launching.progress("reading", stream) as on_progress:
+    with terminal.progress("reading", stream) as on_progress:
         on_progress("reading a.jil")
         deadline = time.monotonic() + WAIT_SECONDS
         while "reading a.jil (" not in stream.getvalue() and time.monotonic() < deadline:

@@ -34,7 +34,7 @@ def landed(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     monkeypatch.setattr("definitions.loaded", SimpleNamespace(plans=plans))
     monkeypatch.setattr(
-        "headrace.cli.common.launching.dagster_instance", lambda: nullcontext(dg.DagsterInstance.ephemeral())
+        "headrace.local.environment.dagster_instance", lambda: nullcontext(dg.DagsterInstance.ephemeral())
     )
     settings().home.mkdir(parents=True, exist_ok=True)
     (settings().home / "orders.json").write_text('{"id": 1}\n{"id": 2}\n')

@@ -8,10 +8,11 @@ import dagster as dg
 import pytest
 
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
-from headrace.cli.common import launching
-from headrace.cli.common.launching import Ending, execute_all, line, own_output
+from headrace.cli.common.terminal import execute_all, line, own_output
 from headrace.execution.plan import InputPlan, OutputPlan, ProcessPlan
 from headrace.execution.transform import Pipeline
+from headrace.orchestration import launching
+from headrace.orchestration.launching import Ending
 from headrace.orchestration.materialization import PlannedRun
 
 
