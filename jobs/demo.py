@@ -212,8 +212,8 @@ def _statuses() -> list[DatasetStatus]:
 
 def _evaluate_slas(steps: Steps) -> dict[str, list[SlaObjectiveStatus]]:
     """Evaluate the SLAs, as the sensor of `headrace up` does."""
-    from headrace.cli.sla.cells import objectives_by_dataset
     from headrace.database.connection import connect
+    from headrace.slas.queries import objectives_by_dataset
     from headrace.slas.tick import evaluate
 
     with steps.step("Evaluate the SLAs") as report_result:

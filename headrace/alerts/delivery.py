@@ -21,6 +21,7 @@ from email.mime.multipart import MIMEMultipart
 from email.mime.text import MIMEText
 from typing import Any, cast
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
+from uuid import uuid4
 
 import apprise
 import httpx
@@ -84,6 +85,14 @@ def deliver(destination: Destination, address: str, rendered: RenderedNotificati
         _notify(service, rendered, rendered.title, markdown(rendered.body), apprise.NotifyFormat.MARKDOWN)
     else:
         _notify(service, rendered, rendered.title, rendered.body, apprise.NotifyFormat.TEXT)
+
+
+def deliver_test(destination: Destination, address: str = "") -> None:
+    """Deliver a test notification. Raises NotDelivered."""
+    body = "This is a test notification from Headrace. No action is needed."
+    deliver(
+        destination, address, RenderedNotification(uuid4(), uuid4(), "Headrace test", body, Severity.INFO)
+    )
 
 
 def resolved(destination: Destination, address: str) -> str:

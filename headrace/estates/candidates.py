@@ -67,6 +67,18 @@ class CandidateRow:
         """Return the names of processes that seem to read it (`reads`) or write it (`writes`)."""
         return tuple(dict.fromkeys(each.name for each in self.evidence if each.direction == direction))
 
+    def facts(self) -> dict[str, object]:
+        """Return the candidate with its evidence, as JSON values."""
+        return {
+            "instance": self.instance,
+            "pattern": self.pattern,
+            "status": self.status,
+            "dataset": self.dataset,
+            "decided_by": self.decided_by,
+            "decided_at": self.decided_at,
+            "evidence": [each._asdict() for each in self.evidence],
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:

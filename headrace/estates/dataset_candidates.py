@@ -82,6 +82,16 @@ class Candidate:
     def _jobs(self, direction: Direction) -> tuple[str, ...]:
         return tuple(dict.fromkeys(each.job for each in self.evidence if each.direction is direction))
 
+    def facts(self) -> dict[str, object]:
+        """Return the candidate with all of its evidence, as JSON values."""
+        return {
+            "pattern": self.pattern,
+            "confidence": self.confidence,
+            "writers": self.writers,
+            "readers": self.readers,
+            "evidence": self.evidence,
+        }
+
 
 def candidates(estate: Estate) -> tuple[Candidate, ...]:
     """Return the candidates of an estate, by descending confidence, then by pattern."""

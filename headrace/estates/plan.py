@@ -52,3 +52,20 @@ class Plan:
             "errors": len(self.errors),
             "warnings": self.warnings,
         }
+
+    def facts(self) -> dict[str, object]:
+        """Return what a scan changes, as JSON values."""
+        return {
+            "instance": self.instance,
+            "files": [file._asdict() for file in self.files],
+            "counts": self.counts,
+            "added": self.added,
+            "taken_over": self.taken_over,
+            "returned": self.returned,
+            "changed": self.changed,
+            "removed": self.removed,
+            "kept": self.kept,
+            "errors": self.errors,
+            "doubts": self.doubts,
+            "warnings": self.warnings,
+        }

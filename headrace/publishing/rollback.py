@@ -73,6 +73,16 @@ def rollback(
     return Publication(version=version, outcome=Outcome.PUBLISHED, generation=generation, reason=reason)
 
 
+def target(engine: Engine, published: Version, tag: str | None = None) -> Version:
+    """Return the version that a rollback would publish. Raises RollbackRefused, UnknownVersion."""
+    dataset, partition = published.dataset, published.partition
+    with transaction(engine) as cursor:
+        dataset_id = dataset_ids(cursor, {dataset})[dataset]
+        if tag is not None:
+            return find(cursor, dataset_id, dataset, tag, partition)
+        return _before(cursor, published.version_id, dataset_id, partition, named(dataset, partition))
+
+
 def _locked_pointer(
     cursor: Cursor[dict[str, Any]], dataset_id: UUID, partition: str | None
 ) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 from uuid import UUID
@@ -11,13 +12,14 @@ from sqlalchemy import Engine
 from headrace.access.sensitivity import Shown
 from headrace.catalog.column_lineage import ColumnSource, LineageOfOutput, from_json, parts
 from headrace.catalog.lookup import dataset_ids
+from headrace.catalog.records import Version
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.database.principal import current_principal
-from headrace.errors import UnknownColumn
+from headrace.errors import UnknownColumn, UnknownVersion
 from headrace.queries.rows import VersionRef
 from headrace.queries.sql import statement
-from headrace.queries.versions import version
+from headrace.queries.versions import tagged, version, versions
 
 _KNOWN = (
     "SELECT dataset_id, full_name FROM catalog.dataset WHERE organisation_id = %s AND full_name = ANY (%s)"
@@ -120,6 +122,36 @@ def version_columns(
         known=known,
         columns=columns,
     )
+
+
+def compared_columns(
+    engine: Engine, key: str, before: str | None, after: str | None, partition: str | None
+) -> tuple[VersionColumns, VersionColumns]:
+    """Return the column lineage of two versions, by tags.
+
+    Without tags: of the published version, and of the one that was published before `after`. Without a partition, that
+    of the first version with the tag. Raises UnknownDataset, UnknownVersion.
+    """
+    rows = [row for row in versions(engine, key, partition, limit=1000) if row.version.outcome == "PUBLISHED"]
+    new = _columns(engine, key, after, partition, [row.version for row in rows if row.published])
+    published = [row.version for row in rows]
+    places = [place for place, version in enumerate(published) if version.tag == new.version.tag]
+    earlier = published[places[-1] + 1 :] if places else []
+    return _columns(engine, key, before, partition, earlier), new
+
+
+def _columns(
+    engine: Engine, key: str, tag: str | None, partition: str | None, published: Sequence[Version]
+) -> VersionColumns:
+    if tag is None:
+        if not published:
+            raise UnknownVersion(
+                f"{key} has no two published versions to compare; `headrace versions {key}` lists the versions"
+            )
+        tag, partition = published[0].tag, published[0].partition
+    elif partition is None:
+        partition = tagged(engine, key, tag)[0].partition
+    return version_columns(engine, key, tag, partition)
 
 
 def _visible(lineage: LineageOfOutput, datasets: frozenset[str]) -> LineageOfOutput:

@@ -1,6 +1,6 @@
 """Datasets: pages, details and overall status."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -35,6 +35,17 @@ def datasets(
     return DatasetPage(rows=page, next=page[-1].key if len(rows) > limit else None)
 
 
+def every_dataset(
+    engine: Engine, search: str | None = None, *, retired: bool = False
+) -> Iterator[DatasetRow]:
+    """Yield all of these datasets, page by page."""
+    after: str | None = ""
+    while after is not None:
+        page = datasets(engine, search, retired=retired, after=after)
+        yield from page.rows
+        after = page.next
+
+
 def dataset(engine: Engine, key: str) -> DatasetDetail:
     """Return the dataset. Raises UnknownDataset."""
     with transaction(engine) as cursor:
@@ -53,6 +64,15 @@ def dataset(engine: Engine, key: str) -> DatasetDetail:
             ),
         }
     )
+
+
+def unique_key(engine: Engine, key: str) -> list[str]:
+    """Return the columns of the dataset's first `unique` check, or none. Raises UnknownDataset."""
+    for check in dataset(engine, key).checks:
+        if check.kind == "unique":
+            named = check.parameters.get("columns")
+            return list(named) if named else [str(check.column)]
+    return []
 
 
 def status(

@@ -10,7 +10,7 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.catalog.lookup import dataset_ids
-from headrace.catalog.records import Outcome
+from headrace.catalog.records import Outcome, Version
 from headrace.database.connection import transaction
 from headrace.errors import UnknownVersion
 from headrace.queries.rows import (
@@ -24,6 +24,7 @@ from headrace.queries.rows import (
     VersionRef,
 )
 from headrace.queries.sql import statement
+from headrace.queries.versions import published
 
 _T = TypeVar("_T")
 
@@ -145,6 +146,25 @@ def version_lineage(
         ),
         truncated=bool(hidden),
     )
+
+
+def published_from(engine: Engine, version: Version) -> dict[str, list[str | None]]:
+    """Return the partitions, by dataset, whose published version was derived from `version`, directly or indirectly."""
+    nodes = version_lineage(
+        engine,
+        version.dataset,
+        Direction.DOWN,
+        depth=100,
+        tag=version.tag,
+        partition=version.partition,
+    ).nodes
+    made = {node.version.version_id for node in nodes if node.depth > 0}
+    keys = sorted({node.version.dataset for node in nodes if node.depth > 0})
+    stale: dict[str, list[str | None]] = {}
+    for row in published(engine, keys):
+        if row.version.version_id in made:
+            stale.setdefault(row.dataset, []).append(row.partition)
+    return stale
 
 
 def _walk_versions(

@@ -10,12 +10,18 @@ from sqlalchemy import Engine
 
 from headrace.catalog.lookup import dataset_ids, find, named, which_partition
 from headrace.catalog.records import CheckResult, CheckStatus, Version
+from headrace.catalog.sensitivity import marked
 from headrace.catalog.versions import by_ids
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.errors import UnknownVersion
 from headrace.queries.rows import PublishedRow, VersionDetail, VersionRef, VersionRow
 from headrace.queries.sql import statement
+
+_TAGGED = """
+SELECT dataset_version_id FROM catalog.dataset_version
+WHERE dataset_id = %(dataset_id)s AND version_tag = %(tag)s AND partition_key = coalesce(%(partition)s, partition_key)
+"""
 
 
 def versions(
@@ -95,6 +101,20 @@ def inputs_of_published(engine: Engine, keys: Sequence[str]) -> dict[str, set[UU
         ):
             found[row["dataset"]].add(row["input_version_id"])
     return found
+
+
+def tagged(engine: Engine, key: str, tag: str, partition: str | None = None) -> list[Version]:
+    """Return the versions with this tag, one per partition, with their sensitive columns marked.
+
+    Blocked and superseded versions are included. Raises UnknownDataset, UnknownVersion.
+    """
+    with transaction(engine) as cursor:
+        dataset_id = dataset_ids(cursor, {key})[key]
+        rows = cursor.execute(_TAGGED, {"dataset_id": dataset_id, "tag": tag, "partition": partition})
+        found = by_ids(cursor, [row["dataset_version_id"] for row in rows])
+        if not found:
+            find(cursor, dataset_id, key, tag, partition)
+    return sorted(marked(engine, list(found.values())), key=lambda version: version.partition or "")
 
 
 def published_rows(

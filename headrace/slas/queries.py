@@ -18,6 +18,17 @@ from headrace.slas.objectives import ObjectiveKind
 from headrace.slas.sql import statement
 from headrace.slas.status import OUT_OF_ORDER, DeadlineOutcome, SlaStatus
 
+_ALL = 1_000_000
+_WORST_FIRST = (
+    SlaStatus.LATE,
+    SlaStatus.MISSED,
+    SlaStatus.AT_RISK,
+    SlaStatus.PAUSED,
+    SlaStatus.UNKNOWN,
+    SlaStatus.MET_LATE,
+    SlaStatus.ON_TRACK,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class SlaObjectiveStatus:
@@ -213,6 +224,17 @@ def sla_statuses(
         )
         for row in rows
     ]
+
+
+def objectives_by_dataset(engine: Engine, keys: Collection[str] = ()) -> dict[str, list[SlaObjectiveStatus]]:
+    """Return the objectives of these datasets (all by default) by key, worst status first."""
+    found: dict[str, list[SlaObjectiveStatus]] = {}
+    for each in sla_statuses(engine, keys=keys, limit=_ALL):
+        if each.subject_type == "DATASET":
+            found.setdefault(each.key, []).append(each)
+    for several in found.values():
+        several.sort(key=lambda each: _WORST_FIRST.index(each.state))
+    return found
 
 
 def sla_history(engine: Engine, key: str, since: datetime, until: datetime, limit: int = 50) -> SlaHistory:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
@@ -12,8 +12,6 @@ from headrace.cli.common.arguments import AsJson, current_user, examples
 from headrace.cli.common.output import ago, emit, moment, show, table
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
-
     from headrace.access.audit import AuditEntry
     from headrace.access.callers import Permission, Role
 
@@ -226,7 +224,13 @@ def task_token(
         except ValueError as error:
             raise typer.BadParameter(f"{run!r} is not a run id; use --process for a run number") from error
     else:
-        run_id = _run_elsewhere(engine, technology, instance, process, run)
+        from headrace.job_reports.reported_runs import UnclearRun, reported_run_id
+
+        fields = {"process": process, "instance": instance, "technology": technology, "run": run}
+        try:
+            run_id = reported_run_id(engine, fields)
+        except UnclearRun as error:
+            raise typer.BadParameter(str(error)) from error
     typer.echo(
         issue_task_token(
             engine, run_id, output or (), reads or (), lifetime=timedelta(minutes=minutes), by=current_user()
@@ -304,24 +308,6 @@ def audit(
         for row in found
     ]
     show(table(["at", "subject", "", "what", "object", "detail"], rows))
-
-
-def _run_elsewhere(engine: Engine, technology: str | None, instance: str, process: str, run: str) -> UUID:
-    """Return the id that a report with these fields gives its run."""
-    from headrace.job_reports.completions.reports import Place, event_of
-    from headrace.job_reports.ingestion import run_ids
-    from headrace.job_reports.reported_names import with_processes
-
-    fields = {"process": process, "instance": instance, "run": run, "status": "RUNNING"}
-    event, problems = event_of({**fields, "technology": technology}, Place("--process", 1, datetime.now(UTC)))
-    if event is None:
-        raise typer.BadParameter("; ".join(f"{each.attribute}: {each.message}" for each in problems))
-    events, unclear = with_processes(engine, [event])
-    if unclear:
-        raise typer.BadParameter(unclear[0][1])
-    [run_id] = run_ids(engine, events)
-    assert run_id is not None  # noqa: S101 - the report names a process
-    return run_id
 
 
 def _role(name: str) -> Role:

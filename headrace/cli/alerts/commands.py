@@ -5,7 +5,6 @@ from __future__ import annotations
 import getpass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
-from uuid import uuid4
 
 import typer
 
@@ -237,7 +236,18 @@ def send_test(
     )
     if not names:
         raise CommandError(f"nothing to test. Destinations: {known}")
-    failed = [name for name in names if not _sends(rules, name, to)]
+    from headrace.alerts.delivery import deliver_test
+    from headrace.alerts.records import NotDelivered
+
+    failed = []
+    for name in names:
+        try:
+            deliver_test(rules.destinations[name], to)
+        except NotDelivered as reason:
+            failed.append(name)
+            typer.echo(f"{name}: {reason}", err=True)
+        else:
+            typer.echo(f"{name}: delivered.")
     if failed:
         raise CommandError(f"not delivered: {', '.join(failed)}")
 
@@ -283,24 +293,6 @@ def route(
         f"Route {found.name!r}, until the alert is acknowledged ({Purpose.ESCALATED.lower()} step by step):"
     )
     show(table(["at", "to"], steps) if steps else "The owners have no destination: no one would be notified.")
-
-
-def _sends(rules: AlertRules, name: str, to: str) -> bool:
-    from headrace.alerts.delivery import deliver
-    from headrace.alerts.records import NotDelivered, RenderedNotification
-    from headrace.severity import Severity
-
-    title = "Headrace test"
-    body = "This is a test notification from Headrace. No action is needed."
-    try:
-        deliver(
-            rules.destinations[name], to, RenderedNotification(uuid4(), uuid4(), title, body, Severity.INFO)
-        )
-    except NotDelivered as reason:
-        typer.echo(f"{name}: {reason}", err=True)
-        return False
-    typer.echo(f"{name}: delivered.")
-    return True
 
 
 def _rules() -> AlertRules:

@@ -10,9 +10,7 @@ from headrace.spark.quoting import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from sqlalchemy import Engine
 
-    from headrace.catalog.records import Version
     from headrace.stores.store import OpenStores
 
 
@@ -29,21 +27,6 @@ def open_stores() -> OpenStores:
     from headrace.stores.store import OpenStores
 
     return OpenStores(session(), settings().warehouse_uri)
-
-
-def tagged(engine: Engine, dataset: str, tag: str, partition: str | None) -> list[Version]:
-    """Return the versions with this tag, one per partition, including blocked and superseded ones. Raises
-    UnknownVersion.
-    """
-    from headrace.catalog.sensitivity import marked
-    from headrace.catalog.versions import by_ids
-    from headrace.database.connection import transaction
-    from headrace.queries import version_lineage
-
-    nodes = version_lineage(engine, dataset, depth=0, tag=tag, partition=partition).nodes
-    with transaction(engine) as cursor:
-        found = by_ids(cursor, [node.version.version_id for node in nodes])
-    return sorted(marked(engine, list(found.values())), key=lambda version: version.partition or "")
 
 
 def chosen(frame: DataFrame, columns: Sequence[str]) -> DataFrame:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,10 +16,9 @@ if TYPE_CHECKING:
     from rich.tree import Tree
     from sqlalchemy import Engine
 
-    from headrace.catalog.records import Version
-    from headrace.queries.columns import ColumnPlace, VersionColumns
+    from headrace.queries.columns import ColumnPlace
     from headrace.queries.names import ColumnEdge
-    from headrace.queries.rows import Direction, VersionRow
+    from headrace.queries.rows import Direction
 
 app = typer.Typer()
 _Column = tuple[str, str]
@@ -42,7 +40,9 @@ def show_columns(
     if form == "json":
         emit({"key": place.key, "column": place.column, "direction": direction, "edges": edges})
     elif form == "dot":
-        typer.echo("\n".join(_dot(edges)))
+        from headrace.exports.dot import column_dot
+
+        typer.echo("\n".join(column_dot(edges)))
     elif form == "html":
         from headrace.exports.lineage_page import page
 
@@ -85,12 +85,9 @@ def diff_lineage(
     """Compare the column lineage of two versions."""
     from headrace.catalog.column_lineage_changes import changes
     from headrace.database.connection import connect
+    from headrace.queries.columns import compared_columns
 
-    engine = connect()
-    rows = _published(engine, dataset, partition)
-    published = [row.version for row in rows]
-    new = _columns(engine, dataset, after, partition, [row.version for row in rows if row.published])
-    old = _columns(engine, dataset, before, partition, _earlier(published, new.version.tag))
+    old, new = compared_columns(connect(), dataset, before, after, partition)
     missing = [each.version.tag for each in (old, new) if each.lineage is None]
     if old.lineage is None or new.lineage is None:
         raise CommandError(f"no column lineage is known for version {' and '.join(missing)}")
@@ -103,42 +100,6 @@ def diff_lineage(
         typer.echo(f"  {change.text}")
     if not found:
         typer.echo("  No column lineage changed.")
-
-
-def _published(engine: Engine, dataset: str, partition: str | None) -> list[VersionRow]:
-    """Return the current and former published versions, newest first; of all partitions, unless one is given."""
-    from headrace import queries
-
-    rows = queries.versions(engine, dataset, partition, limit=1000)
-    return [row for row in rows if row.version.outcome == "PUBLISHED"]
-
-
-def _earlier(published: Sequence[Version], tag: str) -> Sequence[Version]:
-    """Return the versions before those with this tag."""
-    places = [index for index, version in enumerate(published) if version.tag == tag]
-    return published[places[-1] + 1 :] if places else ()
-
-
-def _columns(
-    engine: Engine, dataset: str, tag: str | None, partition: str | None, published: Sequence[Version]
-) -> VersionColumns:
-    """Return the columns of the version with this tag, otherwise of the first version. Raises CommandError if there is
-    none.
-    """
-    from headrace.queries.columns import version_columns
-
-    if tag is None:
-        if not published:
-            raise CommandError(
-                f"{dataset} has no two published versions to compare; `headrace "
-                f"versions {dataset}` lists the versions"
-            )
-        tag, partition = published[0].tag, published[0].partition
-    elif partition is None:
-        from headrace.cli.common.frames import tagged
-
-        partition = tagged(engine, dataset, tag, None)[0].partition
-    return version_columns(engine, dataset, tag, partition)
 
 
 def _tree(place: ColumnPlace, direction: Direction, edges: Sequence[ColumnEdge]) -> Tree:
@@ -188,20 +149,3 @@ def _how(edge: ColumnEdge) -> str:
     if edge.confidence < 1:
         words += f", {edge.confidence:.0%} sure"
     return f"{words}: {edge.description}" if edge.description else words
-
-
-def _dot(edges: Sequence[ColumnEdge]) -> Iterator[str]:
-    yield "digraph lineage {"
-    yield "  rankdir=LR; node [shape=box];"
-    for edge in edges:
-        source, target = (edge.source_key, edge.source_field), (edge.target_key, edge.target_field)
-        style = "dotted" if edge.unknown is not None else "dashed" if edge.type == "INDIRECT" else "solid"
-        yield (
-            f"  {_quoted(_named(source))} -> {_quoted(_named(target))} "
-            f"[style={style}, label={_quoted((edge.subtype or edge.type).lower())}];"
-        )
-    yield "}"
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)

@@ -11,8 +11,6 @@ from headrace.cli.common.arguments import AsJson, Dataset, Partition, examples, 
 from headrace.cli.common.output import emit, facts, row_count_text, show, table, total
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
-
     from headrace.catalog.records import Version
     from headrace.catalog.schema import SchemaChange
     from headrace.stores.comparison import Comparison
@@ -51,15 +49,17 @@ def diff(
     Without a key, whole rows are compared. A tag shared by several partitions selects all of them, unless one is given.
     """
     from headrace.catalog.schema import classify, sensitive
-    from headrace.cli.common.frames import open_stores, tagged
+    from headrace.cli.common.frames import open_stores
     from headrace.cli.common.terminal import progress
     from headrace.database.connection import connect
+    from headrace.queries.datasets import unique_key
+    from headrace.queries.versions import tagged
     from headrace.stores.columns import merged_columns
     from headrace.stores.comparison import compare
 
     engine = connect()
     sides = [tagged(engine, dataset, tag, partition) for tag in (before, after)]
-    wanted = [name.strip() for name in key.split(",")] if key else default_key(engine, dataset)
+    wanted = [name.strip() for name in key.split(",")] if key else unique_key(engine, dataset)
     columns = [merged_columns(side) for side in sides]
     schema = classify(*columns)
     if not as_json:
@@ -88,17 +88,6 @@ def diff(
         )
     else:
         _print(found)
-
-
-def default_key(engine: Engine, dataset: str) -> Sequence[str]:
-    """Return the columns of the dataset's first `unique` check, or none."""
-    from headrace import queries
-
-    for check in queries.dataset(engine, dataset).checks:
-        if check.kind == "unique":
-            named = check.parameters.get("columns")
-            return list(named) if named else [str(check.column)]
-    return []
 
 
 def _side(tag: str, versions: Sequence[Version], rows: int) -> dict[str, object]:

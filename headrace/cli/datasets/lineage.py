@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -118,7 +117,9 @@ def _print(found: Lineage | VersionLineage | ProcessLineage, graph: Graph, as_js
     if as_json:
         emit(found)
     elif dot:
-        typer.echo("\n".join(_dot(found)))
+        from headrace.exports.dot import dot as dot_of
+
+        typer.echo("\n".join(dot_of(found)))
     else:
         show(_tree(graph))
         if graph.truncated:
@@ -200,29 +201,3 @@ def _tree(graph: Graph) -> Tree:
                 spelt.add(other)
                 waiting.append((other, child))
     return tree
-
-
-def _dot(found: Lineage | VersionLineage | ProcessLineage) -> Iterator[str]:
-    yield "digraph lineage {"
-    yield "  rankdir=LR; node [shape=box];"
-    for identity, label in _dot_nodes(found):
-        yield f"  {_quoted(identity)} [label={_quoted(label)}];"
-    for edge in found.edges:
-        yield f"  {_quoted(edge.source)} -> {_quoted(edge.target)};"
-    yield "}"
-
-
-def _dot_nodes(found: Any) -> Iterator[tuple[Hashable, str]]:  # noqa: ANN401 - either lineage
-    for node in found.nodes:
-        if hasattr(node, "version"):
-            ref = node.version
-            yield (
-                ref.version_id,
-                "\n".join([ref.dataset, *([ref.partition] if ref.partition else []), ref.tag]),
-            )
-        else:
-            yield getattr(node, "id", node.key), node.key
-
-
-def _quoted(value: object) -> str:
-    return json.dumps(str(value), ensure_ascii=False)

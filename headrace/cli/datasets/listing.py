@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headrace.cli.common.arguments import AsJson, Dataset, Partition, examples
-from headrace.cli.common.frames import tagged
 from headrace.cli.common.output import ago, emit, facts, row_count_text, show, size, table
-from headrace.cli.sla.cells import objectives_by_dataset, sla_status_text
+from headrace.cli.sla.cells import sla_status_text
 
 if TYPE_CHECKING:
     from rich.table import Table
-    from sqlalchemy import Engine
 
     from headrace.queries.rows import DatasetDetail, DatasetRow, DatasetStatus, VersionRow
     from headrace.slas.queries import SlaObjectiveStatus
@@ -45,11 +43,11 @@ def datasets(
 ) -> None:
     """List the datasets."""
     from headrace.database.connection import connect
+    from headrace.queries.datasets import every_dataset
 
+    part = search or owner or (f"{domain}/" if domain else None)
     found = [
-        row
-        for row in _all(connect(), search or owner or (f"{domain}/" if domain else None), retired)
-        if _matches(row, domain, tag, owner)
+        row for row in every_dataset(connect(), part, retired=retired) if _matches(row, domain, tag, owner)
     ]
     if as_json:
         emit({"datasets": found})
@@ -76,12 +74,14 @@ def show_dataset(dataset: Dataset, as_json: AsJson = False) -> None:
     """
     from headrace import queries
     from headrace.database.connection import connect
+    from headrace.queries.versions import tagged
+    from headrace.slas.queries import objectives_by_dataset
 
     engine = connect()
     detail = queries.dataset(engine, dataset)
     [dataset_status] = queries.status(engine, [dataset])
     if not detail.columns and dataset_status.newest_tag:
-        detail = replace(detail, columns=tagged(engine, dataset, dataset_status.newest_tag, None)[0].columns)
+        detail = replace(detail, columns=tagged(engine, dataset, dataset_status.newest_tag)[0].columns)
     objectives = objectives_by_dataset(engine, [dataset]).get(dataset, [])
     if as_json:
         emit({"dataset": detail, "status": dataset_status, "objectives": objectives})
@@ -127,16 +127,6 @@ def versions(
     else:
         what = "version" if partition is None else f"version of partition {partition}"
         typer.echo(f"{dataset} has no {what}; `headrace materialize {dataset}` creates one.")
-
-
-def _all(engine: Engine, search: str | None, retired: bool) -> Iterator[DatasetRow]:
-    from headrace import queries
-
-    after: str | None = ""
-    while after is not None:
-        page = queries.datasets(engine, search, retired=retired, after=after)
-        yield from page.rows
-        after = page.next
 
 
 def _matches(row: DatasetRow, domain: str | None, tag: str | None, owner: str | None) -> bool:

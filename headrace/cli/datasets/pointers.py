@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,7 +21,6 @@ from headrace.cli.common.output import ago, emit, show, size, table
 
 if TYPE_CHECKING:
     from rich.table import Table
-    from sqlalchemy import Engine
 
     from headrace.catalog.records import Version
 
@@ -129,13 +127,15 @@ def rollback(
     from headrace.database.connection import connect
     from headrace.errors import CatalogError
     from headrace.publishing.rollback import rollback as roll_back
+    from headrace.publishing.rollback import target
+    from headrace.queries.lineage import published_from
     from headrace.spark.errors import ResourceError
     from headrace.stores.references import update_references
 
     engine = connect()
     before = queries.version(engine, dataset, partition=partition).version
-    after = _target(engine, before, to)
-    stale = made_from(engine, before)
+    after = target(engine, before, to)
+    stale = published_from(engine, before)
     if not as_json:
         show(_change(before, after))
         typer.echo(_stale_summary(stale))
@@ -162,52 +162,6 @@ def rollback(
             f"{named(dataset, partition)} is rolled back, but its manifest or other reference could not be updated: "
             f"external readers still find {before.tag}: {error} Correct that, then run `headrace manifests {dataset}`."
         ) from error
-
-
-def made_from(engine: Engine, version: Version) -> dict[str, list[str | None]]:
-    """Return the partitions, by dataset, whose published version was derived from `version`, directly or indirectly."""
-    from headrace import queries
-
-    nodes = queries.version_lineage(
-        engine,
-        version.dataset,
-        queries.Direction.DOWN,
-        depth=100,
-        tag=version.tag,
-        partition=version.partition,
-    ).nodes
-    made = {node.version.version_id for node in nodes if node.depth > 0}
-    keys = sorted({node.version.dataset for node in nodes if node.depth > 0})
-    stale: dict[str, list[str | None]] = {}
-    for row in queries.published(engine, keys):
-        if row.version.version_id in made:
-            stale.setdefault(row.dataset, []).append(row.partition)
-    return stale
-
-
-def _target(engine: Engine, before: Version, tag: str | None) -> Version:
-    """Return the version to publish: the one with the tag, or the one published before `before`."""
-    from headrace import queries
-    from headrace.catalog.lookup import named
-    from headrace.catalog.records import InputRequest
-    from headrace.errors import RollbackRefused
-    from headrace.publishing.pins import choose
-
-    if tag is not None:
-        return queries.version(engine, before.dataset, tag, before.partition).version
-    earlier = InputRequest(
-        dataset=before.dataset,
-        consumer=before.dataset,
-        partitions=(before.partition,),
-        as_of=before.created_at - timedelta(microseconds=1),
-    )
-    [choices] = choose(engine, [earlier])
-    if not choices:
-        raise RollbackRefused(
-            f"{named(before.dataset, before.partition)} had no version published before {before.tag}; "
-            f"`headrace versions {before.dataset}` lists the versions"
-        )
-    return choices[0].version
 
 
 def _change(before: Version, after: Version) -> Table:

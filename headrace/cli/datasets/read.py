@@ -14,11 +14,11 @@ import typer
 from headrace.catalog.schema import sensitive
 from headrace.cli.common.arguments import AsJson, AsOf, Dataset, Partition, examples, version_tags
 from headrace.cli.common.errors import CommandError
-from headrace.cli.common.frames import chosen, open_stores, tagged
+from headrace.cli.common.frames import chosen, open_stores
 from headrace.cli.common.output import emit, row_count_text, show, table, total
-from headrace.cli.datasets.export import FileFormat, refuse_existing
-from headrace.cli.datasets.export import export as write_file
 from headrace.stores.display import masked, rows
+from headrace.stores.export import FileFormat, refuse_existing
+from headrace.stores.export import export as write_file
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -129,6 +129,8 @@ def _versions(
 ) -> Sequence[Version]:
     """Return the versions to read, one per partition."""
     if tag is not None:
+        from headrace.queries.versions import tagged
+
         return tagged(engine, dataset, tag, partition)
     from headrace.catalog.records import InputRequest
     from headrace.catalog.sensitivity import marked

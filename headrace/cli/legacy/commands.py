@@ -42,15 +42,16 @@ def report(
 ) -> None:
     """Report an estate's contents and problems, by file and line."""
     from headrace.autosys import lint
+    from headrace.autosys.facts import report_facts
     from headrace.cli.common.terminal import progress
-    from headrace.cli.legacy.report import print_report, report_of
+    from headrace.cli.legacy.report import print_report
     from headrace.severity import Severity
 
     estate = read(files)
     with progress("checking the estate"):
         found = lint(estate, today=today())
     if as_json:
-        emit(report_of(estate, found))
+        emit(report_facts(estate, found))
     else:
         print_report(estate, found)
     if strict and any(finding.severity is Severity.ERROR for finding in found):
@@ -69,12 +70,13 @@ def jobs(
     as_json: AsJson = False,
 ) -> None:
     """List jobs with type, box, machine, schedule and conditions."""
-    from headrace.cli.legacy.rows import job_as_json, waits_for
+    from headrace.autosys.facts import job_facts
+    from headrace.cli.legacy.rows import waits_for
 
     estate = read_and_warn(files)
     found = [job for job in estate.jobs.values() if like is None or _is_like(job.name, like)]
     if as_json:
-        emit({"jobs": [job_as_json(job, estate) for job in found]})
+        emit({"jobs": [job_facts(job, estate) for job in found]})
     elif found:
         from headrace.autosys import start_in_words
 
@@ -105,13 +107,13 @@ def candidates(
 
     The confidence ranges from 0 to 1. Listing a candidate does not make it a dataset.
     """
-    from headrace.cli.legacy.rows import candidate_as_json, evidence_in_words
+    from headrace.cli.legacy.rows import evidence_in_words
     from headrace.estates.dataset_candidates import candidates as candidates_of
 
     found = candidates_of(read_and_warn(files))
     kept = [each for each in found if each.confidence >= at_least]
     if as_json:
-        emit({"candidates": [candidate_as_json(each) for each in kept]})
+        emit({"candidates": [each.facts() for each in kept]})
         return
     if kept:
         rows = [

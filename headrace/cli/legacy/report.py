@@ -25,22 +25,6 @@ OTHER = "Other findings"
 SEVERITIES = ("ERROR", "WARNING", "INFO")
 
 
-def report_of(estate: Estate, found: Sequence[Finding]) -> dict[str, object]:
-    """Return the report as JSON."""
-    from headrace.autosys import census
-
-    return {
-        "counts": census(estate),
-        "steps": [
-            {"statement": _statement(step), "name": step.statement.name, "affected": step.affected,
-             "file": step.statement.file, "line": step.statement.line}
-            for step in estate.steps
-        ],
-        "cycles": estate.cycles,
-        "findings": found,
-    }  # fmt: skip
-
-
 def print_report(estate: Estate, found: Sequence[Finding]) -> None:
     """Print the report; long sections are cut."""
     from rich.text import Text

@@ -62,7 +62,7 @@ def review(
             f"{len(rows):,} candidates in {export}; edit it, then `headrace legacy review --apply {export}`."
         )
     elif as_json:
-        emit({"candidates": [{"confidence": confidence(row), **_as_json(row)} for row in rows]})
+        emit({"candidates": [{"confidence": confidence(row), **row.facts()} for row in rows]})
     elif rows:
         header = ["files", "#confidence", "status", "written by", "read by", "evidence"]
         show(
@@ -162,15 +162,3 @@ def _cells(row: CandidateRow) -> tuple[object, ...]:
         evidence.append(f"and {len(row.evidence) - MAX_EVIDENCE:,} more")
     status = f"{row.status.lower()} as {row.dataset}" if row.dataset else row.status.lower()
     return status, row.processes("writes"), row.processes("reads"), "\n".join(evidence)
-
-
-def _as_json(row: CandidateRow) -> dict[str, object]:
-    return {
-        "instance": row.instance,
-        "pattern": row.pattern,
-        "status": row.status,
-        "dataset": row.dataset,
-        "decided_by": row.decided_by,
-        "decided_at": row.decided_at,
-        "evidence": [each._asdict() for each in row.evidence],
-    }

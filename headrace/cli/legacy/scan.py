@@ -75,7 +75,7 @@ def scan(
         raise CommandError(f"{error.filename} cannot be read: {error.strerror}") from error
     [plan] = plans
     if as_json:
-        emit({**_as_json(plan), "stored": not dry_run})
+        emit({**plan.facts(), "stored": not dry_run})
     else:
         typer.echo("Nothing stored." if dry_run else f"Stored{_in(plan)}.")
 
@@ -142,20 +142,3 @@ def _several(count: int, word: str) -> str:
 
 def _in(plan: Plan) -> str:
     return f" as instance {plan.instance}" if plan.instance else ""
-
-
-def _as_json(plan: Plan) -> dict[str, object]:
-    return {
-        "instance": plan.instance,
-        "files": [file._asdict() for file in plan.files],
-        "counts": plan.counts,
-        "added": plan.added,
-        "taken_over": plan.taken_over,
-        "returned": plan.returned,
-        "changed": plan.changed,
-        "removed": plan.removed,
-        "kept": plan.kept,
-        "errors": plan.errors,
-        "doubts": plan.doubts,
-        "warnings": plan.warnings,
-    }

@@ -11,7 +11,7 @@ import typer
 
 from headrace.cli.common.arguments import AsJson, examples
 from headrace.cli.common.output import ago, emit, facts, moment, show, span, table
-from headrace.cli.sla.cells import objectives_by_dataset, sla_status_text
+from headrace.cli.sla.cells import sla_status_text
 from headrace.slas.status import OUT_OF_ORDER
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def status(
     from headrace.publishing.unreported import unreported_versions
     from headrace.queries.projects import project_problems
     from headrace.registration.retirement import retirements
+    from headrace.slas.queries import objectives_by_dataset
 
     engine = connect()
     unreported = unreported_versions(engine)  # marks runs whose process died as LOST

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.cli.common.output import STYLES, moment
@@ -10,34 +10,9 @@ from headrace.slas.status import SlaStatus
 
 if TYPE_CHECKING:
     from rich.text import Text
-    from sqlalchemy import Engine
 
     from headrace.queries.rows import DatasetStatus
     from headrace.slas.queries import SlaObjectiveStatus
-
-_ALL = 1_000_000
-_WORST_FIRST = (
-    SlaStatus.LATE,
-    SlaStatus.MISSED,
-    SlaStatus.AT_RISK,
-    SlaStatus.PAUSED,
-    SlaStatus.UNKNOWN,
-    SlaStatus.MET_LATE,
-    SlaStatus.ON_TRACK,
-)
-
-
-def objectives_by_dataset(engine: Engine, keys: Collection[str] = ()) -> dict[str, list[SlaObjectiveStatus]]:
-    """Return the objectives of these datasets (all by default) by key, worst status first."""
-    from headrace.slas.queries import sla_statuses
-
-    found: dict[str, list[SlaObjectiveStatus]] = {}
-    for each in sla_statuses(engine, keys=keys, limit=_ALL):
-        if each.subject_type == "DATASET":
-            found.setdefault(each.key, []).append(each)
-    for several in found.values():
-        several.sort(key=lambda each: _WORST_FIRST.index(each.state))
-    return found
 
 
 def sla_status_text(objective: DatasetStatus, objectives: Sequence[SlaObjectiveStatus]) -> Text:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.cli.datasets.export import ExportRefused, FileFormat, export
+from headrace.stores.export import ExportRefused, FileFormat, export
 
 QUERY = """
 SELECT id, CAST(id / 2 AS decimal(10, 2)) AS price, timestamp'2013-01-01 05:00:00.5Z' AS at,
