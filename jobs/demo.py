@@ -263,8 +263,8 @@ def _print(
 def _row(
     status: DatasetStatus, objectives: list[SlaObjectiveStatus], took: dict[str, float]
 ) -> tuple[object, ...]:
+    from headrace.cli.common.sla_cells import sla_status_text
     from headrace.cli.common.terminal import span_of
-    from headrace.cli.sla.cells import sla_status_text
 
     several = f"{status.partition_count:,} partitions, newest " if status.partitions else ""
     counts = ", ".join(f"{count} {word}" for word, count in _check_counts(status).items() if count)

@@ -25,11 +25,9 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         ),
         Entry("versions", f"{_CLI}.datasets.listing", "List the newest versions of a dataset."),
         Entry("status", f"{_CLI}.runs.status", "Show the status of datasets and runs."),
-        Entry("lineage", f"{_CLI}.catalog.export", "Show and export lineage.", is_group=True),
-        Entry("impact", f"{_CLI}.datasets.impact", "Show what a change to a dataset or column would affect."),
-        Entry(
-            "diff-lineage", f"{_CLI}.datasets.column_lineage", "Compare the column lineage of two versions."
-        ),
+        Entry("lineage", f"{_CLI}.lineage.group", "Show and export lineage.", is_group=True),
+        Entry("impact", f"{_CLI}.lineage.impact", "Show what a change to a dataset or column would affect."),
+        Entry("diff-lineage", f"{_CLI}.lineage.columns", "Compare the column lineage of two versions."),
         Entry(
             "sensitive",
             f"{_CLI}.datasets.sensitive",
@@ -85,7 +83,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         ),
         Entry(
             "setup-lineage",
-            f"{_CLI}.catalog.setup_lineage",
+            f"{_CLI}.lineage.setup_lineage",
             "Install the OL_* tables in another database.",
         ),
     ),

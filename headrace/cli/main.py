@@ -10,7 +10,7 @@ import typer
 
 from headrace import __version__
 from headrace.cli.common.arguments import examples
-from headrace.cli.common.groups import Commands
+from headrace.cli.root import Commands
 from headrace.project import VARIABLE
 
 app = typer.Typer(

@@ -1,1 +1,1 @@
-"""`headrace catalog`, `lineage export` and `setup-lineage`: archive, names, exports."""
+"""Commands for the catalog: names, registrations, retirement, the archive."""

@@ -1,1 +1,1 @@
-"""Code shared by commands: arguments, output, errors, launching."""
+"""Code shared by commands: arguments, output, errors, progress."""

@@ -10,7 +10,7 @@ import typer
 
 from headrace.cli.common.arguments import AsJson, Dataset, Partition, examples
 from headrace.cli.common.output import ago, emit, facts, row_count_text, show, size, table
-from headrace.cli.sla.cells import sla_status_text
+from headrace.cli.common.sla_cells import sla_status_text
 
 if TYPE_CHECKING:
     from rich.table import Table

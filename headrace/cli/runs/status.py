@@ -11,7 +11,7 @@ import typer
 
 from headrace.cli.common.arguments import AsJson, examples
 from headrace.cli.common.output import ago, emit, facts, moment, show, span, table
-from headrace.cli.sla.cells import sla_status_text
+from headrace.cli.common.sla_cells import sla_status_text
 from headrace.slas.status import OUT_OF_ORDER
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from headrace.cli.commands import SECTIONS
 from headrace.cli.common import terminal
 from headrace.cli.common.arguments import dataset_keys
 from headrace.cli.common.errors import explanation
-from headrace.cli.common.groups import LazyCommands
+from headrace.cli.root import LazyCommands
 from headrace.settings import settings
 from tests.paths import REPOSITORY, WAIT_SECONDS
 
@@ -36,7 +36,7 @@ def imported_by(words: list[str]) -> set[str]:
 import sys
 from headrace.cli import app
 from headrace.cli.commands import SECTIONS
-from headrace.cli.common.groups import LazyCommands
+from headrace.cli.root import LazyCommands
 try:
     app({words!r})
 except SystemExit as end:

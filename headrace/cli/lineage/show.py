@@ -10,7 +10,7 @@ import typer
 
 from headrace.cli.common.arguments import AsJson, AsOf, Partition, dataset_keys, examples, version_tags
 from headrace.cli.common.output import emit, show
-from headrace.cli.datasets.column_lineage import show_columns
+from headrace.cli.lineage.columns import show_columns
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -3,42 +3,18 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from headrace.cli.common.arguments import AsJson, examples
 from headrace.cli.common.errors import CommandError
 from headrace.cli.common.output import emit
-from headrace.cli.datasets import lineage
 
-_DEFAULT = "show"
-
-
-class LineageCommands(TyperGroup):
-    """Commands of `headrace lineage`, with `show` as default: `headrace lineage DATASET` is `headrace lineage show
-    DATASET`.
-    """
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer keeps its contexts' type
-        """Insert `show` before arguments that name no command. A key has a slash, and no command has one."""
-        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
-            args = [_DEFAULT, *args]
-        return super().parse_args(ctx, args)
-
-    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:  # noqa: ANN401
-        """Complete commands and dataset keys."""
-        shown: Any = self.commands[_DEFAULT]
-        keys = next(each for each in shown.params if each.param_type_name == "argument")
-        return [*super().shell_complete(ctx, incomplete), *keys.shell_complete(ctx, incomplete)]
+app = typer.Typer()
 
 
-elsewhere = typer.Typer()
-app = typer.Typer(cls=LineageCommands, no_args_is_help=True, rich_markup_mode=None)
-
-
-@elsewhere.command(
+@app.command(
     epilog=examples(
         "headrace lineage export --format graphml > lineage.graphml",
         "headrace lineage export --format openlineage > lineage.jsonl",
@@ -90,7 +66,7 @@ def export(
     typer.echo(f"{written}.", err=True)
 
 
-@elsewhere.command(epilog=examples("HEADRACE_NEO4J__URI=bolt://localhost:7687 headrace lineage sync"))
+@app.command(epilog=examples("HEADRACE_NEO4J__URI=bolt://localhost:7687 headrace lineage sync"))
 def sync(
     whole: Annotated[bool, typer.Option("--whole", help="Write the whole graph again.")] = False,
     as_json: AsJson = False,
@@ -120,7 +96,7 @@ def sync(
 
 
 def _export_tables(database: str | None, schema: str | None, *, as_json: bool) -> None:
-    from headrace.cli.catalog.setup_lineage import lineage_database
+    from headrace.cli.lineage.setup_lineage import lineage_database
     from headrace.database.connection import connect
     from headrace.database.ids import organisation_id
     from headrace.exports import engine_of
@@ -131,7 +107,3 @@ def _export_tables(database: str | None, schema: str | None, *, as_json: bool) -
         emit(copied)
         return
     typer.echo(", ".join(f"{rows:,} rows into {table}" for table, rows in copied.items()) + ".")
-
-
-app.add_typer(lineage.app)
-app.add_typer(elsewhere)

@@ -1,0 +1,1 @@
+"""Commands for lineage: `lineage`, `impact`, `diff-lineage`, `setup-lineage`."""
