@@ -80,7 +80,9 @@ def target(engine: Engine, published: Version, tag: str | None = None) -> Versio
         dataset_id = dataset_ids(cursor, {dataset})[dataset]
         if tag is not None:
             return find(cursor, dataset_id, dataset, tag, partition)
-        return _before(cursor, published.version_id, dataset_id, partition, named(dataset, partition))
+        return _before(
+            cursor, published.version_id, dataset_id, partition, named(dataset, partition), published.tag
+        )
 
 
 def _locked_pointer(
@@ -96,12 +98,17 @@ def _locked_pointer(
 
 
 def _before(
-    cursor: Cursor[dict[str, Any]], current: UUID | None, dataset_id: UUID, partition: str | None, place: str
+    cursor: Cursor[dict[str, Any]],
+    current: UUID | None,
+    dataset_id: UUID,
+    partition: str | None,
+    place: str,
+    than: str = "the current one",
 ) -> Version:
     parameters = {"current": current, "dataset_id": dataset_id, "partition": partition or ""}
     row = statement("rollback").execute(cursor, parameters).fetchone()
     if row is None:
-        raise RollbackRefused(f"{place} had no version published before the current one")
+        raise RollbackRefused(f"{place} had no version published before {than}")
     return versions.by_ids(cursor, [row["dataset_version_id"]])[row["dataset_version_id"]]
 
 

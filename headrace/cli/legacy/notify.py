@@ -9,7 +9,6 @@ import typer
 from headrace.cli.common.arguments import AsJson, Dataset, Partition, examples
 from headrace.cli.common.errors import CommandError
 from headrace.cli.common.output import emit
-from headrace.queries import published
 
 if TYPE_CHECKING:
     from headrace.execution.notices import Notice
@@ -28,6 +27,7 @@ def notify(dataset: Dataset, partition: Partition = None, as_json: AsJson = Fals
     from headrace.database.connection import connect
     from headrace.execution import notices
     from headrace.publishing import unreported
+    from headrace.queries import published
 
     declared = _notices(dataset)
     engine = connect()

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 from typer.testing import Result
 
-from headrace.cli.lineage import group
+from headrace.cli.lineage.group import app
 from headrace.settings import settings
 
 Invoke = Callable[..., Result]
@@ -91,7 +91,7 @@ def test_a_dataset_needs_no_word_before_it(invoke: Invoke, shop: Engine) -> None
 def test_datasets_and_commands_are_completed(shop: Engine) -> None:
     from typer.main import get_command
 
-    group = get_command(group.app)
+    group = get_command(app)
     context = group.make_context("lineage", ["show"])
     assert [each.value for each in group.shell_complete(context, "sh")] == ["show", "shop/clean", "shop/raw"]
 
