@@ -1,9 +1,20 @@
 """Findings of reading an estate: rule, severity, location and suggested fix."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from headrace.severity import Severity
+
+_SECTIONS = {
+    "Undefined names": ("estate/dangling", "estate/no-box"),
+    "Orphans": ("estate/orphan",),
+    "Cycles": ("estate/cycle",),
+    "Dead jobs": ("estate/dead", "estate/held-up", "estate/by-hand"),
+    "Jobs without an owner": ("estate/no-owner",),
+}
+_OTHER = "Other findings"
+_SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
 
 class Problem(NamedTuple):
@@ -37,3 +48,12 @@ class Finding:
         about = ".".join(part for part in (self.subject, self.attribute) if part)
         hint = f" ({self.hint})" if self.hint else ""
         return f"{place}: {self.severity.lower()}: {about + ': ' if about else ''}{self.message}{hint} [{self.rule}]"
+
+
+def by_section(found: Sequence[Finding]) -> dict[str, list[Finding]]:
+    """Group the findings by section, the most severe first, then by file and line."""
+    title_of = {rule: title for title, rules in _SECTIONS.items() for rule in rules}
+    sections: dict[str, list[Finding]] = {title: [] for title in (*_SECTIONS, _OTHER)}
+    for finding in sorted(found, key=lambda each: (_SEVERITIES.index(each.severity), each.file, each.line)):
+        sections[title_of.get(finding.rule, _OTHER)].append(finding)
+    return {title: findings for title, findings in sections.items() if findings}

@@ -82,9 +82,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
             is_group=True,
         ),
         Entry(
-            "setup-lineage",
-            f"{_CLI}.lineage.setup_lineage",
-            "Install the OL_* tables in another database.",
+            "setup-lineage", f"{_CLI}.lineage.setup_lineage", "Install the OL_* tables in another database."
         ),
     ),
     "Autosys estate": (

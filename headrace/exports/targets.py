@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import URL, Dialect, make_url
 
 from headrace.errors import CatalogError
+from headrace.settings import settings
 
 # By scheme of a URL: the driver, the package to install for it, and the database's name.
 _DATABASES = {
@@ -24,6 +25,15 @@ _DATABASES = {
 
 class TargetRefused(CatalogError):
     """A database that cannot have the OL_* tables as requested; the message gives the reason and a solution."""
+
+
+def lineage_database(url: str | None) -> str:
+    """Return the given URL or the configured one. Raises TargetRefused if there is neither."""
+    configured = settings().lineage_database_url
+    found = url or (configured.get_secret_value() if configured else None)
+    if found is None:
+        raise TargetRefused("no database given: pass its URL, or set HEADRACE_LINEAGE_DATABASE_URL")
+    return found
 
 
 def dialect_of(url: str) -> Dialect:

@@ -40,6 +40,22 @@ class LoadResult:
     ingested: IngestionResult = field(default_factory=IngestionResult)
     errors: list[Finding] = field(default_factory=list)
 
+    def facts(self) -> dict[str, object]:
+        """Return the result as JSON values."""
+        return {
+            "files": self.files,
+            "new": self.ingested.new,
+            "repeated": self.ingested.repeated,
+            "runs": self.ingested.runs,
+            "versions": self.ingested.versions,
+            "unscanned": self.ingested.unscanned,
+            "assumed": self.ingested.assumed,
+            "drafts": self.ingested.drafts,
+            "computed_here": self.ingested.computed_here,
+            "not_measured": self.ingested.not_measured,
+            "errors": self.errors,
+        }
+
 
 def load(
     engine: Engine,

@@ -32,6 +32,17 @@ class UnreportedVersion:
     failure: str | None
     inputs: Mapping[str, str]
 
+    def facts(self) -> dict[str, object]:
+        """Return the version and what is missing, as JSON values."""
+        return {
+            "dataset": self.version.dataset,
+            "partition": self.version.partition,
+            "version": self.version.tag,
+            "run": str(self.version.run_id),
+            "delivered": list(self.delivered),
+            "failure": self.failure,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class UnreportedPage:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ from headrace.access.sensitivity import Public, Sensitive, SensitiveIf, SubjectK
 from headrace.database.connection import transaction
 from headrace.database.ids import organisation_id
 from headrace.errors import UnknownSla
+from headrace.queries.rows import DatasetStatus
 from headrace.slas.objectives import ObjectiveKind
 from headrace.slas.sql import statement
 from headrace.slas.status import OUT_OF_ORDER, DeadlineOutcome, SlaStatus
@@ -235,6 +237,31 @@ def objectives_by_dataset(engine: Engine, keys: Collection[str] = ()) -> dict[st
     for several in found.values():
         several.sort(key=lambda each: _WORST_FIRST.index(each.state))
     return found
+
+
+def needs_attention(dataset: DatasetStatus, objectives: Sequence[SlaObjectiveStatus]) -> bool:
+    """Return True if a person should look at the dataset. objectives: worst status first."""
+    return bool(
+        (objectives and objectives[0].state in OUT_OF_ORDER)
+        or dataset.failing
+        or dataset.warning
+        or dataset.last_run_state in {"FAILED", "LOST", "RUNNING"}
+    )
+
+
+def attention_counts(
+    statuses: Sequence[DatasetStatus], objectives: Mapping[str, Sequence[SlaObjectiveStatus]]
+) -> dict[str, int]:
+    """Count the datasets by what needs attention, in words; a dataset may count several times."""
+    worst = Counter(objectives[each.key][0].state for each in statuses if objectives.get(each.key))
+    runs = Counter(str(each.last_run_state) for each in statuses)
+    return {
+        "never published": sum(each.newest_tag is None for each in statuses),
+        **{state.value.lower().replace("_", " "): worst[state] for state in sorted(OUT_OF_ORDER)},
+        "with failed checks": sum(bool(each.failing) for each in statuses),
+        "with warnings": sum(bool(each.warning) for each in statuses),
+        **{f"with last run {state.lower()}": runs[state] for state in ("RUNNING", "FAILED", "LOST")},
+    }
 
 
 def sla_history(engine: Engine, key: str, since: datetime, until: datetime, limit: int = 50) -> SlaHistory:

@@ -1,4 +1,4 @@
-"""The structure of the platform's imports: no cycles, and no overly large folder."""
+"""The structure of the platform: no cycles, and no overly large package or folder."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import networkx as nx
 
 from tests.paths import REPOSITORY
 
+MAX_LINES = 6_000  # of a package, Python and SQL
+MAX_LINES_OF = {"cli": 6_300}  # help texts and tables, mostly
 MAX_MODULES = 25  # of one folder
 MAX_STATEMENTS = 25  # .sql files of one folder
 PLATFORM = REPOSITORY / "headrace"
@@ -50,6 +52,14 @@ def test_no_module_imports_itself_through_others() -> None:
         (name, other) for name, file in known.items() for other in imports(name, file, known) if other != name
     )
     assert [sorted(cycle) for cycle in nx.strongly_connected_components(graph) if len(cycle) > 1] == []
+
+
+def test_no_package_has_too_many_lines() -> None:
+    counts = Counter[str]()
+    for file in (*modules().values(), *PLATFORM.rglob("*.sql")):
+        counts[file.relative_to(PLATFORM).parts[0]] += file.read_text(encoding="utf-8").count("\n")
+    over = {name: count for name, count in counts.items() if count > MAX_LINES_OF.get(name, MAX_LINES)}
+    assert over == {}
 
 
 def test_no_folder_has_too_many_modules() -> None:

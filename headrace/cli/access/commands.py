@@ -185,8 +185,7 @@ def task_token(
         ),
     ],
     process: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The external process of the run, by name or key."),
+        str | None, typer.Option(metavar="NAME", help="The external process of the run, by name or key.")
     ] = None,
     technology: Annotated[
         str | None,

@@ -69,7 +69,7 @@ def archive(
     epilog=examples(
         "headrace catalog runs --process flights/daily_delays",
         "headrace catalog runs --archived --until 2026-01-01 --state FAILED",
-    ),
+    )
 )
 def runs(
     archived: FromArchive = False,
@@ -128,7 +128,7 @@ def runs(
     epilog=examples(
         "headrace catalog events --run 3f9c21d0",
         "headrace catalog events --archived --until 2026-01-01 --json",
-    ),
+    )
 )
 def events(
     archived: FromArchive = False,

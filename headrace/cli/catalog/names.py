@@ -24,8 +24,7 @@ _NamedDataset = Annotated[
     ),
 ]
 _Into = Annotated[
-    str,
-    typer.Argument(metavar="INTO", help="The dataset to merge into.", autocompletion=dataset_keys),
+    str, typer.Argument(metavar="INTO", help="The dataset to merge into.", autocompletion=dataset_keys)
 ]
 _NewName = Annotated[str, typer.Argument(metavar="NAME", help="The new name, domain/name or namespace#name.")]
 

@@ -25,7 +25,7 @@ KEYS = "key", "format", "description", "owners", "tags", "columns"
 @app.command(
     epilog=examples(
         "headrace register crm/customers --format table --owner team:crm", "headrace register --file d.json"
-    ),
+    )
 )
 def register(
     dataset: Annotated[str | None, typer.Argument(metavar="DATASET", help="The new dataset's key.")] = None,

@@ -22,7 +22,7 @@ app = typer.Typer()
     epilog=examples(
         "headrace diff flights/planes 20261128T041500Z-1a2b3c4d 20261129T041500Z-5e6f7a8b",
         "headrace diff flights/planes 20261128T041500Z-1a2b3c4d 20261129T041500Z-5e6f7a8b --key tailnum --json",
-    ),
+    )
 )
 def diff(
     dataset: Dataset,
@@ -125,10 +125,7 @@ def _print(found: Comparison) -> None:
                 (f"{what} removed", f"{found.removed:,}"),
                 (f"{what} changed", changed),
                 ("keys repeated", repeated),
-                (
-                    "not compared",
-                    "\n".join(f"{name}: {reason}" for name, reason in found.apart.items()),
-                ),
+                ("not compared", "\n".join(f"{name}: {reason}" for name, reason in found.apart.items())),
             ]
         )
     )

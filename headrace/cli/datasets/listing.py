@@ -22,7 +22,7 @@ app = typer.Typer()
 
 
 @app.command(
-    epilog=examples("headrace datasets --domain flights", "headrace datasets --tag layer=raw --json"),
+    epilog=examples("headrace datasets --domain flights", "headrace datasets --tag layer=raw --json")
 )
 def datasets(
     domain: Annotated[str | None, typer.Option(metavar="NAME", help="Only datasets of this domain.")] = None,
@@ -102,7 +102,7 @@ def show_dataset(dataset: Dataset, as_json: AsJson = False) -> None:
 @app.command(
     epilog=examples(
         "headrace versions flights/airports", "headrace versions flights/flights_clean --partition 2013-01-01"
-    ),
+    )
 )
 def versions(
     dataset: Dataset,

@@ -16,17 +16,12 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command(
-    epilog=examples("headrace manifests", "headrace manifests flights/planes flights/airports"),
-)
+@app.command(epilog=examples("headrace manifests", "headrace manifests flights/planes flights/airports"))
 def manifests(
     datasets: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="DATASET",
-            help="Only these datasets.",
-            autocompletion=dataset_keys,
-            show_default=False,
+            metavar="DATASET", help="Only these datasets.", autocompletion=dataset_keys, show_default=False
         ),
     ] = None,
     as_json: AsJson = False,

@@ -45,7 +45,7 @@ Reason = Annotated[
     epilog=examples(
         "headrace pin flights/planes 20261128T041500Z-1a2b3c4d --reason 'new feed has wrong seats'",
         "headrace pin flights/planes 20261128T041500Z-1a2b3c4d --consumer flights/flights_enriched",
-    ),
+    )
 )
 def pin(
     dataset: Dataset,
@@ -99,7 +99,7 @@ def unpin(
     epilog=examples(
         "headrace rollback flights/planes --reason 'wrong seats'",
         "headrace rollback flights/flights_clean --partition 2013-01-01 --to 20261128T041500Z-1a2b3c4d",
-    ),
+    )
 )
 def rollback(
     dataset: Dataset,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +11,6 @@ import typer
 
 from headrace.catalog.schema import sensitive
 from headrace.cli.common.arguments import AsJson, AsOf, Dataset, Partition, examples, version_tags
-from headrace.cli.common.errors import CommandError
 from headrace.cli.common.frames import chosen, open_stores
 from headrace.cli.common.output import emit, row_count_text, show, table, total
 from headrace.stores.display import masked, rows
@@ -21,8 +18,6 @@ from headrace.stores.export import FileFormat, refuse_existing
 from headrace.stores.export import export as write_file
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
-
     from headrace.catalog.records import Version
 
 app = typer.Typer()
@@ -34,7 +29,7 @@ HEAD = 20  # rows
         "headrace read flights/airports --head 5",
         "headrace read flights/flights_clean --partition 2013-01-01 --columns carrier,flight,departure_delay",
         "headrace read flights/daily_delays --as-of 2026-11-28T06:00 --export delays.csv",
-    ),
+    )
 )
 def read(
     dataset: Dataset,
@@ -61,8 +56,7 @@ def read(
     ] = None,
     export: Annotated[Path | None, typer.Option(metavar="PATH", help="Write the rows to this file.")] = None,
     file_format: Annotated[
-        FileFormat | None,
-        typer.Option("--format", help="The file format. [default: from the file name]"),
+        FileFormat | None, typer.Option("--format", help="The file format. [default: from the file name]")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     unmask: Annotated[bool, typer.Option("--unmask", help="Show the values of sensitive columns.")] = False,
@@ -81,8 +75,9 @@ def read(
         refuse_existing(export, overwrite=force)
 
     from headrace.database.connection import connect
+    from headrace.queries.reading import readable_versions
 
-    versions = _versions(connect(), dataset, version, partition, as_of)
+    versions = readable_versions(connect(), dataset, version, partition, as_of)
     hidden = frozenset() if unmask else sensitive(column for each in versions for column in each.columns)
     wanted = [name.strip() for name in columns.split(",")] if columns else []
     if target is None and _show_local(dataset, versions, wanted, hidden, head or HEAD, as_json=as_json):
@@ -124,35 +119,6 @@ def _show_local(
     return True
 
 
-def _versions(
-    engine: Engine, dataset: str, tag: str | None, partition: str | None, as_of: datetime | None
-) -> Sequence[Version]:
-    """Return the versions to read, one per partition."""
-    if tag is not None:
-        from headrace.queries.versions import tagged
-
-        return tagged(engine, dataset, tag, partition)
-    from headrace.catalog.records import InputRequest
-    from headrace.catalog.sensitivity import marked
-    from headrace.errors import MissingVersion
-    from headrace.publishing.pins import choose, resolve
-
-    partitions = () if partition is None else (partition,)
-    request = InputRequest(dataset=dataset, consumer="this command", partitions=partitions, as_of=as_of)
-    try:
-        return marked(engine, [choice.version for choice in resolve(engine, [request])[0]])
-    except MissingVersion as error:
-        if partition is None or as_of is not None:
-            raise
-        everything = choose(engine, [replace(request, partitions=())])[0]
-        there = described([choice.version for choice in everything]) if everything else "none"
-        raise CommandError(
-            f"{dataset} has no published version in partition {partition}; published: {there}."
-            f" `headrace materialize {dataset} --stale` computes missing partitions, or"
-            f" `headrace observe {dataset}` registers them if another system writes it."
-        ) from error
-
-
 def _format_by_name(path: Path) -> FileFormat:
     ending = path.suffix.removeprefix(".").lower()
     if ending not in set(FileFormat):
@@ -190,6 +156,8 @@ def _show(
         )
         return
     show(table(columns, [[_cell(row[name]) for name in columns] for row in found]))
+    from headrace.queries.reading import described
+
     typer.echo(f"{len(found):,} of {row_count_text(whole)}, {described(versions)}")
 
 
@@ -197,12 +165,3 @@ def _cell(value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False)
-
-
-def described(versions: Sequence[Version]) -> str:
-    """Describe the versions in a few words."""
-    if len(versions) == 1:
-        place = f"partition {versions[0].partition}, " if versions[0].partition is not None else ""
-        return f"{place}version {versions[0].tag}"
-    keys = sorted(str(version.partition) for version in versions)
-    return f"{len(versions):,} partitions from {keys[0]} to {keys[-1]}"

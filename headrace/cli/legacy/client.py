@@ -14,9 +14,7 @@ from headrace.cli.common.output import emit
 app = typer.Typer()
 
 
-@app.command(
-    epilog=examples("headrace legacy client /opt/headrace", "scp -r /opt/headrace batch01:/opt/"),
-)
+@app.command(epilog=examples("headrace legacy client /opt/headrace", "scp -r /opt/headrace batch01:/opt/"))
 def client(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="The directory to write to; created if missing.")

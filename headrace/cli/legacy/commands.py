@@ -15,9 +15,7 @@ from headrace.cli.common.output import emit, show, table
 from headrace.cli.legacy.estates import EstateFiles, read, read_and_warn
 
 app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    no_args_is_help=True, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]}
 )
 MAX_ROWS = 500  # rows of a table
 DOUBTFUL = 0.2  # confidence; lower values are logs
@@ -31,7 +29,7 @@ def today() -> date:
 @app.command(
     epilog=examples(
         "headrace legacy report jobs.jil calendars.txt", "headrace legacy report estate/ --strict --json"
-    ),
+    )
 )
 def report(
     files: EstateFiles,
@@ -58,9 +56,7 @@ def report(
         raise typer.Exit(1)
 
 
-@app.command(
-    epilog=examples("headrace legacy jobs jobs.jil", "headrace legacy jobs estate/ --like 'FIN_%'"),
-)
+@app.command(epilog=examples("headrace legacy jobs jobs.jil", "headrace legacy jobs estate/ --like 'FIN_%'"))
 def jobs(
     files: EstateFiles,
     like: Annotated[
@@ -94,7 +90,7 @@ def jobs(
 @app.command(
     epilog=examples(
         "headrace legacy candidates jobs.jil", "headrace legacy candidates estate/ --at-least 0.8 --json"
-    ),
+    )
 )
 def candidates(
     files: EstateFiles,
@@ -137,7 +133,7 @@ def candidates(
 
 
 @app.command(
-    epilog=examples("headrace legacy diff monday.jil tuesday.jil", "headrace legacy diff old/ new/ --json"),
+    epilog=examples("headrace legacy diff monday.jil tuesday.jil", "headrace legacy diff old/ new/ --json")
 )
 def diff(
     before: Annotated[

@@ -27,7 +27,7 @@ app = typer.Typer()
         "headrace legacy expected FIN_NIGHT_BOX jobs.jil calendars.txt --zone Europe/London",
         "headrace legacy expected FIN_NIGHT_BOX jobs.jil --after 2026-12-24T18:00",
         "headrace legacy expected FIN_NIGHT_BOX --runtimes --instance PRD",
-    ),
+    )
 )
 def expected(
     job: Annotated[str, typer.Argument(metavar="JOB", help="The job's name.")],
@@ -43,9 +43,7 @@ def expected(
     zone: Annotated[
         ZoneInfo | None,
         typer.Option(
-            metavar="ZONE",
-            parser=zone_of,
-            help="The time zone of the Autosys server. [default: UTC]",
+            metavar="ZONE", parser=zone_of, help="The time zone of the Autosys server. [default: UTC]"
         ),
     ] = None,
     runtimes: Annotated[
@@ -66,6 +64,7 @@ def expected(
     global variables have the required values.
     """
     from headrace.autosys import Clock, Forecast
+    from headrace.autosys.facts import expected_facts
 
     estate = read_and_warn(files) if files else _stored(instance)
     if job not in estate.jobs:
@@ -79,21 +78,8 @@ def expected(
     schedule = estate.jobs[job].schedule
     named = schedule.timezone if schedule.starts_itself else None
     if as_json:
-        due = start.clock
-        emit(
-            {
-                "job": job,
-                "at": start.at,
-                "not_before": start.not_before,
-                "local": due.local if due else None,
-                "zone": named or (str(clock.zone) if schedule.starts_itself else None),
-                "must_start": due.must_start if due else None,
-                "must_complete": due.must_complete if due else None,
-                "why": start.why,
-                "finish": finish.at,
-                "finish_why": finish.why,
-            }
-        )
+        zone_name = named or (str(clock.zone) if schedule.starts_itself else None)
+        emit(expected_facts(job, start, finish, zone_name))
         return
     zone_words = (
         f"{clock.zone}, the server's"

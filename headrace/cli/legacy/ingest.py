@@ -44,7 +44,7 @@ Instance = Annotated[
         "headrace legacy ingest completions/ feed.jsonl",
         "headrace legacy ingest event_demon.ACE --zone Europe/London --historical",
         "headrace legacy ingest report.txt --instance ACE --json",
-    ),
+    )
 )
 def ingest(
     paths: Annotated[
@@ -101,21 +101,7 @@ def ingest(
             raise CommandError(f"{error.filename} cannot be read: {error.strerror}") from error
     result = loaded.ingested
     if as_json:
-        emit(
-            {
-                "files": loaded.files,
-                "new": result.new,
-                "repeated": result.repeated,
-                "runs": result.runs,
-                "versions": result.versions,
-                "unscanned": result.unscanned,
-                "assumed": result.assumed,
-                "drafts": result.drafts,
-                "computed_here": result.computed_here,
-                "not_measured": result.not_measured,
-                "errors": loaded.errors,
-            }
-        )
+        emit(loaded.facts())
     else:
         show(
             facts(
@@ -138,7 +124,7 @@ def ingest(
 
 
 @app.command(
-    epilog=examples("headrace legacy follow /opt/autouser/out/event_demon.ACE --zone America/New_York"),
+    epilog=examples("headrace legacy follow /opt/autouser/out/event_demon.ACE --zone America/New_York")
 )
 def follow(
     log: Annotated[
@@ -176,7 +162,7 @@ def follow(
 
 
 @app.command(
-    epilog=examples("headrace legacy quarantine", "headrace legacy quarantine --retry LOAD_FLIGHTS.json"),
+    epilog=examples("headrace legacy quarantine", "headrace legacy quarantine --retry LOAD_FLIGHTS.json")
 )
 def quarantine(
     retry: Annotated[str | None, typer.Option(metavar="NAME", help="Retry this file.")] = None,

@@ -22,9 +22,7 @@ Like = Annotated[
 ]
 
 
-@app.command(
-    epilog=examples("headrace legacy processes", "headrace legacy processes --like 'FIN_%' --json"),
-)
+@app.command(epilog=examples("headrace legacy processes", "headrace legacy processes --like 'FIN_%' --json"))
 def processes(like: Like = None, as_json: AsJson = False) -> None:
     """List external processes: lifecycle, schedule, last run."""
     _list(like, None, as_json, "No matching process." if like else "No processes have been scanned yet.")

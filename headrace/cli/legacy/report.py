@@ -14,20 +14,14 @@ if TYPE_CHECKING:
     from headrace.autosys.statement_application import Step
 
 MAX_LINES_SHOWN = 20  # lines per section
-SECTIONS = {
-    "Undefined names": ("estate/dangling", "estate/no-box"),
-    "Orphans": ("estate/orphan",),
-    "Cycles": ("estate/cycle",),
-    "Dead jobs": ("estate/dead", "estate/held-up", "estate/by-hand"),
-    "Jobs without an owner": ("estate/no-owner",),
-}
-OTHER = "Other findings"
 SEVERITIES = ("ERROR", "WARNING", "INFO")
 
 
 def print_report(estate: Estate, found: Sequence[Finding]) -> None:
     """Print the report; long sections are cut."""
     from rich.text import Text
+
+    from headrace.autosys.findings import by_section
 
     show(facts(_counts(estate)))
     steps = [step for step in estate.steps if step.affected]
@@ -38,7 +32,7 @@ def print_report(estate: Estate, found: Sequence[Finding]) -> None:
         ]
         typer.echo()
         show(table(["statement", "of", "affects", "at"], rows, title=_title("Changes by statements", steps)))
-    for title, findings in _sections(found).items():
+    for title, findings in by_section(found).items():
         typer.echo()
         show(Text(_title(title, findings), style="bold"))
         for finding in findings[:MAX_LINES_SHOWN]:
@@ -67,15 +61,6 @@ def _counts(estate: Estate) -> Iterator[tuple[str, object]]:
 def _counted(by_type: Mapping[str, int]) -> str:
     types = ", ".join(f"{number:,} {name}" for name, number in by_type.items())
     return f"{sum(by_type.values()):,}" + (f": {types}" if types else "")
-
-
-def _sections(found: Sequence[Finding]) -> dict[str, list[Finding]]:
-    """Group the findings by section, the most severe first, then by file and line."""
-    title_of = {rule: title for title, rules in SECTIONS.items() for rule in rules}
-    sections: dict[str, list[Finding]] = {title: [] for title in (*SECTIONS, OTHER)}
-    for finding in sorted(found, key=lambda each: (SEVERITIES.index(each.severity), each.file, each.line)):
-        sections[title_of.get(finding.rule, OTHER)].append(finding)
-    return {title: findings for title, findings in sections.items() if findings}
 
 
 def _title(title: str, rows: Sequence[object]) -> str:

@@ -27,7 +27,7 @@ Pattern = Annotated[str, typer.Argument(metavar="PATTERN", help="The file patter
         "headrace legacy review",
         "headrace legacy review --export review.yaml",
         "headrace legacy review --apply review.yaml",
-    ),
+    )
 )
 def review(
     export: Annotated[
@@ -77,7 +77,7 @@ def review(
 @app.command(
     epilog=examples(
         "headrace legacy confirm '/data/in/ledger_{YYYYMMDD}.csv' --as finance/ledger --owner team:finance"
-    ),
+    )
 )
 def confirm(
     pattern: Pattern,

@@ -18,16 +18,14 @@ if TYPE_CHECKING:
 app = typer.Typer()
 MAX_ROWS_SHOWN = 50  # rows of each list
 Instance = Annotated[
-    str,
-    typer.Option(metavar="NAME", help="The Autosys instance (AUTOSERV), if there are several."),
+    str, typer.Option(metavar="NAME", help="The Autosys instance (AUTOSERV), if there are several.")
 ]
 
 
 @app.command(
     epilog=examples(
-        "headrace legacy scan jobs.jil calendars.txt --dry-run",
-        "headrace legacy scan estate/ --instance PRD",
-    ),
+        "headrace legacy scan jobs.jil calendars.txt --dry-run", "headrace legacy scan estate/ --instance PRD"
+    )
 )
 def scan(
     files: EstateFiles,

@@ -25,12 +25,7 @@ _Column = tuple[str, str]
 
 
 def show_columns(
-    engine: Engine,
-    place: ColumnPlace,
-    direction: Direction,
-    depth: int,
-    as_of: datetime | None,
-    form: str,
+    engine: Engine, place: ColumnPlace, direction: Direction, depth: int, as_of: datetime | None, form: str
 ) -> None:
     """Print the upstream or downstream lineage of a column. form: tree, json, dot or html."""
     from headrace.queries.names import column_lineage

@@ -19,7 +19,7 @@ app = typer.Typer()
         "headrace lineage export --format graphml > lineage.graphml",
         "headrace lineage export --format openlineage > lineage.jsonl",
         "headrace lineage export --tables --schema lineage",
-    ),
+    )
 )
 def export(
     database: Annotated[
@@ -96,11 +96,11 @@ def sync(
 
 
 def _export_tables(database: str | None, schema: str | None, *, as_json: bool) -> None:
-    from headrace.cli.lineage.setup_lineage import lineage_database
     from headrace.database.connection import connect
     from headrace.database.ids import organisation_id
     from headrace.exports import engine_of
     from headrace.exports.copy import copy_rows
+    from headrace.exports.targets import lineage_database
 
     copied = copy_rows(connect(), organisation_id(), engine_of(lineage_database(database)), schema)
     if as_json:

@@ -22,7 +22,7 @@ app = typer.Typer()
         "headrace impact flights/planes",
         "headrace impact flights/planes --direct",
         "headrace impact flights/flights_clean.departure_delay",
-    ),
+    )
 )
 def impact(
     dataset: Annotated[

@@ -59,8 +59,7 @@ def setup_lineage(
         bool, typer.Option("--drop", help="Drop the OL_* tables with all their rows, and nothing else.")
     ] = False,
     verify: Annotated[
-        bool,
-        typer.Option("--verify", help="Compare the tables with the model; exit with 1 if they differ."),
+        bool, typer.Option("--verify", help="Compare the tables with the model; exit with 1 if they differ.")
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the statements without connecting.")
@@ -84,6 +83,7 @@ def setup_lineage(
     from headrace.exports import drop as remove
     from headrace.exports import install as create
     from headrace.exports import verify as compare
+    from headrace.exports.targets import lineage_database
 
     url = lineage_database(database)
     if dry_run:
@@ -114,17 +114,6 @@ def setup_lineage(
     typer.echo(f"Created {', '.join(made.created)}." if made.created else "All OL_* tables already exist.")
     if openlineage:
         typer.echo(_legacy_words(made.legacy))
-
-
-def lineage_database(url: str | None) -> str:
-    """Return the given URL or the configured one. Raises CommandError if there is neither."""
-    from headrace.settings import settings
-
-    configured = settings().lineage_database_url
-    found = url or (configured.get_secret_value() if configured else None)
-    if found is None:
-        raise CommandError("no database given: pass its URL, or set HEADRACE_LINEAGE_DATABASE_URL")
-    return found
 
 
 def _report(found: Verification, place: str, *, legacy: bool, as_json: bool) -> None:

@@ -93,9 +93,7 @@ def _refuse_used(stopped: StoppedServices) -> None:
         )
 
 
-@app.command(
-    epilog=examples('eval "$(headrace env)"', "dagster asset list -m definitions"),
-)
+@app.command(epilog=examples('eval "$(headrace env)"', "dagster asset list -m definitions"))
 def env(as_json: AsJson = False) -> None:
     """Print the environment variables for `dagster` and `dg`."""
     from headrace.local.environment import environment

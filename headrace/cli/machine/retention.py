@@ -13,9 +13,7 @@ from headrace.cli.common.output import ago, emit, show, size, table
 app = typer.Typer()
 
 
-@app.command(
-    epilog=examples("headrace retention", "headrace retention --delete --hours 48"),
-)
+@app.command(epilog=examples("headrace retention", "headrace retention --delete --hours 48"))
 def retention(
     delete: Annotated[bool, typer.Option("--delete", help="Delete the listed writes.")] = False,
     hours: Annotated[

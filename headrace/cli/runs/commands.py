@@ -26,7 +26,7 @@ app = typer.Typer()
         "headrace materialize flights/flights_clean --partitions 2013-01-01...2013-01-31",
         "headrace materialize 'key:\"flights/*\"' --stale",
         "headrace materialize '+flights/daily_delays' --stale --dry-run",
-    ),
+    )
 )
 def materialize(
     selection: Annotated[
@@ -42,8 +42,7 @@ def materialize(
         str | None, typer.Option("--partition", "-p", metavar="KEY", help="Materialize this partition.")
     ] = None,
     partitions: Annotated[
-        str | None,
-        typer.Option(metavar="FIRST...LAST", help="A range of partitions, both ends included."),
+        str | None, typer.Option(metavar="FIRST...LAST", help="A range of partitions, both ends included.")
     ] = None,
     stale: Annotated[
         bool,
@@ -87,8 +86,7 @@ def materialize(
 @app.command(epilog=examples("headrace observe", "headrace observe flights/raw_flights"))
 def observe(
     dataset: Annotated[
-        str | None,
-        typer.Argument(metavar="DATASET", help="Only this dataset.", autocompletion=dataset_keys),
+        str | None, typer.Argument(metavar="DATASET", help="Only this dataset.", autocompletion=dataset_keys)
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +16,7 @@ from headrace.slas.status import OUT_OF_ORDER
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from headrace.publishing.unreported import UnreportedPage, UnreportedVersion
+    from headrace.publishing.unreported import UnreportedPage
     from headrace.queries.projects import ProjectProblem
     from headrace.queries.rows import DatasetStatus, RunInput, RunReport
     from headrace.registration.retirement import Retirement
@@ -33,8 +32,7 @@ MAX_LISTED = 40  # datasets; of a larger catalog only those that need attention 
 @app.command(epilog=examples("headrace status", "headrace status --json"))
 def status(
     every: Annotated[
-        bool,
-        typer.Option("--all", help=f"List every dataset, also in a catalog of more than {MAX_LISTED}."),
+        bool, typer.Option("--all", help=f"List every dataset, also in a catalog of more than {MAX_LISTED}.")
     ] = False,
     retired: Annotated[
         bool, typer.Option("--retired", help="Show the retired datasets, which are omitted otherwise.")
@@ -52,7 +50,7 @@ def status(
     from headrace.publishing.unreported import unreported_versions
     from headrace.queries.projects import project_problems
     from headrace.registration.retirement import retirements
-    from headrace.slas.queries import objectives_by_dataset
+    from headrace.slas.queries import attention_counts, needs_attention, objectives_by_dataset
 
     engine = connect()
     unreported = unreported_versions(engine)  # marks runs whose process died as LOST
@@ -61,19 +59,16 @@ def status(
     objectives = objectives_by_dataset(engine)
     problems = project_problems(engine)
     if as_json:
-        found = [
-            {
-                **queries.to_json(dataset),
-                "objectives": queries.to_json(objectives.get(dataset.key, [])),
-            }
+        rows = [
+            {**queries.to_json(dataset), "objectives": queries.to_json(objectives.get(dataset.key, []))}
             for dataset in statuses
         ]
         emit(
             {
-                "datasets": found,
+                "datasets": rows,
                 "unreported": {
                     "total": unreported.total,
-                    "versions": [unreported_facts(each) for each in unreported.versions],
+                    "versions": [each.facts() for each in unreported.versions],
                 },
                 "declarations": queries.to_json(problems),
                 "retired": queries.to_json(gone),
@@ -82,9 +77,14 @@ def status(
         return
     listed: Sequence[DatasetStatus] = statuses
     if statuses and not every and len(statuses) > MAX_LISTED:
-        attention = [each for each in statuses if _needs_attention(each, objectives.get(each.key, ()))]
+        attention = [each for each in statuses if needs_attention(each, objectives.get(each.key, ()))]
         listed = attention[:MAX_LISTED]
-        typer.echo(_summary(statuses, objectives, unlisted=len(attention) - len(listed)))
+        counts = attention_counts(statuses, objectives)
+        found = [f"{count:,} {words}" for words, count in counts.items() if count]
+        summary = f"{len(statuses):,} datasets" + (f": {', '.join(found)}." if found else ", all in order.")
+        unlisted = len(attention) - len(listed)
+        more = f" {unlisted:,} of them are not listed below; --all lists every dataset." if unlisted else ""
+        typer.echo(summary + more)
     if listed:
         show(_status_table(listed, objectives))
     now = datetime.now(UTC)
@@ -104,8 +104,7 @@ def why(
     run: Annotated[
         str,
         typer.Argument(
-            metavar="RUN",
-            help="The id of a run or Dagster run, or its first 4 or more characters.",
+            metavar="RUN", help="The id of a run or Dagster run, or its first 4 or more characters."
         ),
     ],
     as_json: AsJson = False,
@@ -146,46 +145,8 @@ def _status_table(
             state,
         )
 
-    header = [
-        "dataset",
-        "newest version",
-        "#partitions",
-        "published",
-        "objectives",
-        "checks",
-        "last run",
-    ]
+    header = ["dataset", "newest version", "#partitions", "published", "objectives", "checks", "last run"]
     return table(header, [row(dataset) for dataset in statuses])
-
-
-def _needs_attention(dataset: DatasetStatus, objectives: Sequence[SlaObjectiveStatus]) -> bool:
-    return bool(
-        (objectives and objectives[0].state in OUT_OF_ORDER)
-        or dataset.failing
-        or dataset.warning
-        or dataset.last_run_state in {"FAILED", "LOST", "RUNNING"}
-    )
-
-
-def _summary(
-    statuses: Sequence[DatasetStatus],
-    objectives: Mapping[str, Sequence[SlaObjectiveStatus]],
-    unlisted: int,
-) -> str:
-    """Count the datasets by what there is to say of them; a dataset may count several times."""
-    worst = Counter(objectives[each.key][0].state for each in statuses if objectives.get(each.key))
-    runs = Counter(str(each.last_run_state) for each in statuses)
-    counts = {
-        "never published": sum(each.newest_tag is None for each in statuses),
-        **{state.value.lower().replace("_", " "): worst[state] for state in sorted(OUT_OF_ORDER)},
-        "with failed checks": sum(bool(each.failing) for each in statuses),
-        "with warnings": sum(bool(each.warning) for each in statuses),
-        **{f"with last run {state.lower()}": runs[state] for state in ("RUNNING", "FAILED", "LOST")},
-    }
-    found = [f"{count:,} {words}" for words, count in counts.items() if count]
-    summary = f"{len(statuses):,} datasets" + (f": {', '.join(found)}." if found else ", all in order.")
-    more = f" {unlisted:,} of them are not listed below; --all lists every dataset." if unlisted else ""
-    return summary + more
 
 
 def _check_summary(dataset: DatasetStatus) -> str:
@@ -212,19 +173,6 @@ def _remarks(
             yield f"{dataset.key}: a run has been active since {started}; headrace why {dataset.last_run_id}"
         if dataset.newest_tag is None:
             yield f"{dataset.key} has never been published."
-
-
-def unreported_facts(unreported: UnreportedVersion) -> dict[str, object]:
-    """Return a version that Dagster or a system to notify does not know, as JSON values."""
-    version = unreported.version
-    return {
-        "dataset": version.dataset,
-        "partition": version.partition,
-        "version": version.tag,
-        "run": str(version.run_id),
-        "delivered": list(unreported.delivered),
-        "failure": unreported.failure,
-    }
 
 
 def _unreported(page: UnreportedPage) -> Iterator[str]:

@@ -12,9 +12,7 @@ from headrace.local.servers import KEEP_ALIVE_SECONDS, MAX_CONNECTIONS, SERVICE
 app = typer.Typer()
 
 
-@app.command(
-    epilog=examples("headrace serve", "headrace serve --host 0.0.0.0 --port 3200"),
-)
+@app.command(epilog=examples("headrace serve", "headrace serve --host 0.0.0.0 --port 3200"))
 def serve(
     port: Annotated[int, typer.Option(metavar="PORT", help="Port to listen on.")] = SERVICE.first_port,
     host: Annotated[

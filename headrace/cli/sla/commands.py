@@ -120,17 +120,7 @@ def show_history(
     if as_json:
         emit(found)
         return
-    header = [
-        "objective",
-        "#deadlines",
-        "#met",
-        "#late",
-        "#missed",
-        "#paused",
-        "met %",
-        "usually",
-        "worst",
-    ]
+    header = ["objective", "#deadlines", "#met", "#late", "#missed", "#paused", "met %", "usually", "worst"]
     parts: list[RenderableType] = [
         table(
             header,
