@@ -18,8 +18,8 @@ from sqlalchemy import Engine
 
 from headrace.alerts.records import RenderedNotification
 from headrace.alerts.rules import AlertRules, Destination, Limit, Route, Step
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation, organisation_id
 from headrace.severity import Severity
 from headrace.slas.events import (
     AlertEvent,
@@ -53,7 +53,7 @@ def breaches(engine: Engine, count: int, named: str = "table") -> None:
     with transaction(engine) as cursor:
         cursor.execute(
             "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
-            [organisation_id(), organisation()],
+            [current_context().organisation_id, current_context().organisation],
         )
         record(
             cursor, [_breach(cursor, f"mart/{named}_{number}") for number in range(count)], datetime.now(UTC)
@@ -77,7 +77,7 @@ def _breach(cursor: Cursor[Any], key: str) -> AlertEvent:
         "INSERT INTO catalog.incident "
         "(incident_id, organisation_id, cause_type, cause_key, reason, severity, opened_at) "
         "VALUES (%s, %s, 'DATASET', %s, 'It was due.', 'ERROR', %s)",
-        [incident, organisation_id(), key, now],
+        [incident, current_context().organisation_id, key, now],
     )
     subject = Subject(SubjectType.DATASET, key, None, ("team:data",))
     return AlertEvent(Kind.LATE, Severity.ERROR, subject, now, incident, {"reason": "It was due."})

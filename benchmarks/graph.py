@@ -27,9 +27,9 @@ from sqlalchemy import Engine
 
 from headrace.access.callers import Permission
 from headrace.access.tokens import issue_service_token
+from headrace.context import current_context
 from headrace.database import connection as database
 from headrace.database import embedded
-from headrace.database.ids import organisation_id
 from headrace.service.server import application
 from headrace.settings import settings
 
@@ -270,10 +270,10 @@ def _fill(engine: Engine, datasets: int, edges: int, chance: random.Random) -> l
     ]
     sources, targets = _drawn(datasets, edges, chance)
     with database.transaction(engine) as cursor:
-        parameters = {"organisation": organisation_id()}
+        parameters = {"organisation": current_context().organisation_id}
         cursor.execute(
             "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, 'default') ON CONFLICT DO NOTHING",
-            [organisation_id()],
+            [current_context().organisation_id],
         )
         for begin in range(0, datasets, 10_000):
             part = given[begin : begin + 10_000]

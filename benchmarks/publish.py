@@ -33,9 +33,9 @@ from headrace.catalog.records import (
     Technology,
     VersionDraft,
 )
+from headrace.context import current_context
 from headrace.database import connection as database
 from headrace.database import embedded
-from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.publishing.publication import publish
 from headrace.publishing.runs import attempt
@@ -165,7 +165,7 @@ def _publish(engine: Engine, partition: str, tag: str) -> None:
 def _row_by_row(engine: Engine, partition: str, tag: str) -> None:
     """The same rows as `_publish`, one statement each."""
     draft = _draft(partition, "tag")
-    version, organisation = uuid4(), organisation_id()
+    version, organisation = uuid4(), current_context().organisation_id
     with database.transaction(engine) as cursor:
         run = cursor.execute
         dataset = run(

@@ -31,9 +31,9 @@ from rich.table import Table
 
 from headrace.access.callers import Permission
 from headrace.access.tokens import issue_service_token
+from headrace.context import current_context
 from headrace.database import connection as database
 from headrace.database import embedded
-from headrace.database.ids import organisation_id
 from headrace.local import ports as webserver
 from headrace.local.servers import SERVICE
 from headrace.settings import settings
@@ -258,7 +258,7 @@ def _service(runs: int) -> Iterator[tuple[httpx.Client, Path]]:
         token = issue_service_token(engine, "benchmark", [Permission.REPORT], by="benchmark")
         with database.transaction(engine) as cursor:
             cursor.execute("SELECT catalog.make_partitions(now() - interval '2 months', 4)")
-            cursor.execute(_RUNS, {"organisation": organisation_id(), "runs": runs})
+            cursor.execute(_RUNS, {"organisation": current_context().organisation_id, "runs": runs})
         with webserver.reserved_port(None, SERVICE.first_port) as free:
             port = free or 0
         log = (home / "serve.log").open("wb")

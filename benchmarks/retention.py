@@ -127,10 +127,10 @@ def _catalog() -> Iterator[tuple[Engine, str]]:
 
 
 def _execute(url: str, statements: str, count: int) -> None:
-    from headrace.database.ids import organisation_id
+    from headrace.context import current_context
 
     values = {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "processes": PROCESSES,
         "runs": count,
         "parts": EVENTS_OF_A_RUN,

@@ -21,10 +21,10 @@ from sqlalchemy import Engine
 
 from headrace.autosys.garbage_collection import paused
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
+from headrace.context import current_context
 from headrace.database import connection as database
 from headrace.database import embedded
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.registration.declarations import register
 from headrace.slas.tick import Tick, evaluate
 
@@ -120,7 +120,12 @@ def _fill(engine: Engine, count: int, days: int) -> int:
         if not place:
             _analyse(engine)
     with transaction(engine) as cursor:
-        parameters = {"days": days, "night": NIGHT, "depth": DEPTH, "organisation": organisation_id()}
+        parameters = {
+            "days": days,
+            "night": NIGHT,
+            "depth": DEPTH,
+            "organisation": current_context().organisation_id,
+        }
         cursor.execute(_VERSIONS, parameters)
         cursor.execute(_RUNS, {"since": NIGHT - timedelta(days=days + 1), "until": NIGHT})
     _analyse(engine)

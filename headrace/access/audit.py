@@ -11,10 +11,9 @@ from sqlalchemy import Engine
 from headrace.access.callers import Caller
 from headrace.access.sensitivity import Public, Shown
 from headrace.access.sql import statement
+from headrace.context import Principal, act_as, current_context, organisation_named
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id, organisation_named
 from headrace.database.jsonb import jsonb
-from headrace.database.principal import Principal, act_as, current_principal
 
 _READ = """
 INSERT INTO catalog.audit_entry (organisation_id, action, object_type, object, detail, request_id)
@@ -40,7 +39,7 @@ def note_reading(engine: Engine, caller: Caller, subjects: Sequence[str], kinds:
     """Record that the caller was shown sensitive data of these kinds, about these datasets and processes."""
     if not subjects:
         return
-    current = current_principal()
+    current = current_context().principal
     request_id = current.request_id if current else ""
     of_caller = Principal(caller.organisation_id, caller.organisation, caller.subject, request_id=request_id)
     named = ", ".join(subjects[:3]) + (f" and {len(subjects) - 3} more" if len(subjects) > 3 else "")
@@ -51,7 +50,7 @@ def note_reading(engine: Engine, caller: Caller, subjects: Sequence[str], kinds:
 
 def sign(cursor: Cursor[Any], by: str) -> None:
     """Attribute the changes of this transaction to `by`, unless a caller is set."""
-    if current_principal() is None:
+    if current_context().principal is None:
         cursor.execute("SELECT set_config('headrace.subject', %s, true)", [by])
 
 
@@ -66,7 +65,9 @@ def entries(
 ) -> list[AuditEntry]:
     """Return the newest entries first, optionally of one subject, of one object, or older than the entry `before`."""
     parameters = {
-        "organisation": organisation_named(organisation) if organisation else organisation_id(),
+        "organisation": organisation_named(organisation)
+        if organisation
+        else current_context().organisation_id,
         "subject": subject,
         "object": object_name,
         "before": before,

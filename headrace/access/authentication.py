@@ -21,11 +21,9 @@ from headrace.access.grants import USER
 from headrace.access.issuers import Issuer
 from headrace.access.token_cache import admit, admitted, refuse
 from headrace.access.tokens import SERVICE, ParsedToken, parse_token
+from headrace.context import act_as, current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
-from headrace.database.principal import act_as
 from headrace.errors import Forbidden
-from headrace.settings import settings
 
 _USE_NOTED = timedelta(hours=1)
 # Permissions of a run beyond its own inputs and outputs; `headrace.openlineage.permissions` restricts them to the run.
@@ -68,11 +66,11 @@ def caller_of(engine: Engine, issuer: Issuer | None, token: str, organisation: s
 
 def local_caller(permission: Permission) -> Caller | None:
     """Return the caller of a local request without a token; None in production, where a token is required."""
-    here = settings()
+    here = current_context().settings
     if here.is_production:
         return None
     grant = Grant(EVERY_DOMAIN, frozenset({permission}))
-    return Caller("local", CallerKind.LOCAL, organisation_id(), here.organisation, (grant,))
+    return Caller("local", CallerKind.LOCAL, current_context().organisation_id, here.organisation, (grant,))
 
 
 def known_caller(token: str, organisation: str | None = None) -> Caller | None:
@@ -114,8 +112,8 @@ def _organisation(subject: str, has: Iterable[str], wanted: str | None) -> str:
         if wanted not in names:
             raise Forbidden(f"{subject} has no role in organisation {wanted}")
         return wanted
-    if settings().organisation in names:
-        return settings().organisation
+    if current_context().settings.organisation in names:
+        return current_context().settings.organisation
     if not names:
         raise Forbidden(
             f"{subject} has no role in any organisation: an administrator grants one with "

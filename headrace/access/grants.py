@@ -12,9 +12,8 @@ from sqlalchemy import Engine
 from headrace.access.audit import sign
 from headrace.access.callers import EVERY_DOMAIN, Role
 from headrace.access.errors import AccessRefused
+from headrace.context import current_context, organisation_named
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_named
-from headrace.settings import settings
 
 USER = "user:"
 
@@ -116,9 +115,9 @@ def organisations(engine: Engine) -> list[str]:
 
 def require_organisation(cursor: Cursor[Any], name: str | None) -> str:
     """Return the name; by default that of the configured organisation, created if needed. Raises AccessRefused."""
-    if name is None or name == settings().organisation:
-        _add(cursor, settings().organisation)
-        return settings().organisation
+    if name is None or name == current_context().settings.organisation:
+        _add(cursor, current_context().settings.organisation)
+        return current_context().settings.organisation
     known = _names(cursor)
     if name not in known:
         near = get_close_matches(name, known, n=1)

@@ -19,8 +19,8 @@ from headrace.access.audit import sign
 from headrace.access.callers import EVERY_DOMAIN, Permission
 from headrace.access.errors import AccessRefused
 from headrace.access.grants import require_organisation
+from headrace.context import current_context, organisation_named
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id, organisation_named
 
 SERVICE, TASK = "hrs", "hrt"
 MAX_SERVICE_TOKEN_LIFETIME = timedelta(days=366)
@@ -183,14 +183,14 @@ def issue_task_token(
     token, parse_token = _new(TASK)
     with transaction(engine) as cursor:
         require_organisation(cursor, None)
-        if cursor.execute(_HAS_SUCCEEDED, [run_id, organisation_id()]).fetchone() is not None:
+        if cursor.execute(_HAS_SUCCEEDED, [run_id, current_context().organisation_id]).fetchone() is not None:
             raise AccessRefused(f"run {run_id} has succeeded, and has nothing more to report")
         cursor.execute(_FORGET_TASKS)
         cursor.execute(
             _ISSUE_TASK,
             [
                 parse_token.token_id,
-                organisation_id(),
+                current_context().organisation_id,
                 run_id,
                 sorted(outputs),
                 sorted(inputs),

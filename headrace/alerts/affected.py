@@ -9,7 +9,7 @@ from psycopg import Cursor
 from headrace.alerts.records import Alert
 from headrace.alerts.sql import statement
 from headrace.alerts.wording import MAX_LISTED, AffectedSubject, AffectedSubjects
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.slas.status import SlaStatus
 
 MAX_NODES = 20_000  # datasets and processes; the traversal stops there
@@ -18,7 +18,7 @@ MAX_NODES = 20_000  # datasets and processes; the traversal stops there
 def affected(cursor: Cursor[Any], alert: Alert) -> AffectedSubjects:
     """Return the affected subjects, those whose deadline is next first, and the runbook of the alert's subject."""
     parameters = {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "subject_id": alert.subject.id,
         "keys": sorted(alert.affected),
         "nodes": MAX_NODES,

@@ -15,8 +15,8 @@ from sqlalchemy import Engine
 
 from headrace.access.redaction import redacted
 from headrace.alerts.sql import statement
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation, organisation_id
 
 ALERTS = "alerts"  # the sensor that decides on alerts and sends them
 JUDGING = "slas"  # the sensor that evaluates SLAs
@@ -98,8 +98,8 @@ def record_heartbeat(
         statement("record_heartbeat").execute(
             cursor,
             {
-                "organisation": organisation_id(),
-                "name": organisation(),
+                "organisation": current_context().organisation_id,
+                "name": current_context().organisation,
                 "sensor": sensor,
                 "now": now,
                 "silent_after": int(silent_after.total_seconds()),
@@ -120,8 +120,8 @@ def failures_recorded(engine: Engine, sensor: str) -> Iterator[None]:
             statement("record_sensor_failure").execute(
                 cursor,
                 {
-                    "organisation": organisation_id(),
-                    "name": organisation(),
+                    "organisation": current_context().organisation_id,
+                    "name": current_context().organisation,
                     "sensor": sensor,
                     "now": datetime.now(UTC),
                     "failure": redacted(f"{type(error).__name__}: {error}".partition("\n")[0][:_MAX_FAILURE]),
@@ -133,7 +133,7 @@ def failures_recorded(engine: Engine, sensor: str) -> Iterator[None]:
 
 def alerting_status(engine: Engine, now: datetime) -> AlertingStatus:
     """Return the current status of alerting."""
-    mine = organisation_id()
+    mine = current_context().organisation_id
     with transaction(engine) as cursor:
         parameters = {"organisation": mine, "now": now}
         (row,) = statement("alerting_status").execute(cursor, parameters).fetchall()

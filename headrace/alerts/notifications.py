@@ -18,8 +18,7 @@ from headrace.alerts.records import Alert, Notification, Purpose
 from headrace.alerts.rules import Links
 from headrace.alerts.sql import statement
 from headrace.alerts.wording import AffectedSubjects, digest, render
-from headrace.database.ids import organisation_id
-from headrace.settings import settings
+from headrace.context import current_context
 from headrace.slas.events import Kind
 
 _MERGED = """
@@ -36,14 +35,14 @@ def render_notifications(
     if not fresh:
         return sent
     parameters = {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "notifications": [notification.notification_id for notification in fresh],
     }
     found = statement("alerts_of_notifications").execute(cursor, parameters).fetchall()
     alerts = {row["alert_id"]: _for_outside(rows.alert_of(row)) for row in found}
     digests = _merged(cursor, [each.notification_id for each in fresh if each.purpose is Purpose.DIGEST])
     affected_by_alert: dict[UUID, AffectedSubjects] = {}
-    key = secret(settings())
+    key = secret(current_context().settings)
     for notification in fresh:
         if notification.alert_id is None:
             rendered = digest(
@@ -78,6 +77,6 @@ def _for_outside(alert: Alert) -> Alert:
 
 def _merged(cursor: Cursor[Any], digests: Sequence[UUID]) -> dict[UUID, list[Notification]]:
     found: dict[UUID, list[Notification]] = {}
-    for row in cursor.execute(_MERGED, [organisation_id(), list(digests)]) if digests else ():
+    for row in cursor.execute(_MERGED, [current_context().organisation_id, list(digests)]) if digests else ():
         found.setdefault(row["digest_id"], []).append(rows.notification_of(row))
     return found

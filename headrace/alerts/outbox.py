@@ -17,8 +17,8 @@ from headrace.alerts.decisions import Decision
 from headrace.alerts.records import Alert, AlertState, Notification, NotificationState, alert_id_of
 from headrace.alerts.rules import AlertRules
 from headrace.alerts.sql import statement
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.errors import UnknownAlert
 
@@ -51,7 +51,7 @@ def decide_next(
 ) -> ProcessingResult:
     """Process the next alert events and store the result; fewer than `limit` means that none are left."""
     with transaction(engine) as cursor:
-        organisation = organisation_id()
+        organisation = current_context().organisation_id
         cursor.execute(_ALONE, [str(organisation)])
         found = (
             statement("alert_events_unprocessed")
@@ -88,7 +88,7 @@ def decide_due(engine: Engine, rules: AlertRules, now: datetime) -> ProcessingRe
     """Start the steps of unacknowledged alerts again, end acknowledgements that expire, and notify new holders."""
     decided = ProcessingResult()
     with transaction(engine) as cursor:
-        organisation = organisation_id()
+        organisation = current_context().organisation_id
         cursor.execute(_ALONE, [str(organisation)])
         parameters = {
             "organisation": organisation,
@@ -164,7 +164,7 @@ class _Work:
 
     def __init__(self, cursor: Cursor[Any], alerts: Iterable[UUID]) -> None:
         self._cursor = cursor
-        parameters = {"organisation": organisation_id(), "alerts": sorted(alerts)}
+        parameters = {"organisation": current_context().organisation_id, "alerts": sorted(alerts)}
         found = statement("alerts_locked").execute(cursor, parameters).fetchall()
         self.alerts = {row["alert_id"]: rows.alert_of(row) for row in found}
         self.notifications: dict[UUID, list[Notification]] = {}
@@ -187,7 +187,7 @@ class _Work:
         )
 
     def store(self) -> None:
-        organisation = organisation_id()
+        organisation = current_context().organisation_id
         for name, parameter in (
             ("alerts_store", {"alerts": rows.alerts_parameter(self._changed.values())}),
             ("notifications_store", {"notifications": rows.notifications_parameter(self._new.values())}),

@@ -13,8 +13,8 @@ from headrace.alerts import rows
 from headrace.alerts.records import Alert, AlertState, Notification
 from headrace.alerts.rules import Recipient
 from headrace.alerts.sql import statement
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.errors import UnknownAlert
 from headrace.slas.events import StoredAlertEvent, alert_events_of
 
@@ -75,7 +75,7 @@ def alerts(
     """
     moment, alert_id = before or _NEWEST
     parameters = {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "states": list(states),
         "subject": subject,
         "include_affected": include_affected,
@@ -91,7 +91,7 @@ def alerts(
 def history(engine: Engine, alert: str | UUID) -> History:
     """Return the alert with this id or prefix of an id. Raises UnknownAlert."""
     alert_id = find(engine, alert)
-    parameters = {"organisation": organisation_id(), "alert": alert_id, "alerts": [alert_id]}
+    parameters = {"organisation": current_context().organisation_id, "alert": alert_id, "alerts": [alert_id]}
     with transaction(engine) as cursor:
         (row,) = cursor.execute("SELECT * FROM catalog.alert WHERE alert_id = %s", [alert_id]).fetchall()
         notifications = statement("notifications_of_alert").execute(cursor, parameters).fetchall()
@@ -122,7 +122,7 @@ def find(engine: Engine, alert: str | UUID) -> UUID:
     found = []
     if len(prefix) >= _MIN_PREFIX_LENGTH and set(prefix) <= set("0123456789abcdef-"):
         with transaction(engine) as cursor:
-            found = cursor.execute(_FIND, [organisation_id(), prefix]).fetchall()
+            found = cursor.execute(_FIND, [current_context().organisation_id, prefix]).fetchall()
     if len(found) != 1:
         many = f"more than one alert begins with {prefix}" if found else f"no alert {prefix}"
         raise UnknownAlert(f"{many}; `headrace alerts list` lists alerts")

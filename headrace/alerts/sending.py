@@ -19,8 +19,8 @@ from headrace.alerts.notifications import render_notifications
 from headrace.alerts.records import NotDelivered, Notification, RenderedNotification
 from headrace.alerts.rules import AlertRules, Destination, Recipient
 from headrace.alerts.sql import statement
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.database.locks import alone
 from headrace.severity import Severity
@@ -79,7 +79,7 @@ def _begin(
 ) -> tuple[int, list[Notification]]:
     """Return the number of due notifications, and those to send now, rendered and marked as started."""
     with transaction(engine) as cursor:
-        organisation = organisation_id()
+        organisation = current_context().organisation_id
         parameters = {"organisation": organisation, "now": now, "away": sorted(away), "limit": BATCH_SIZE}
         found = statement("notifications_due").execute(cursor, parameters).fetchall()
         due = [rows.notification_of(row) for row in found]
@@ -118,7 +118,7 @@ def _plan(
     limits = {name: each.limit for name, each in rules.destinations.items()}
     longest = max((limit.within for limit in limits.values()), default=timedelta())
     parameters = {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "destinations": sorted({notification.recipient.destination for notification in due}),
         "since": now - longest,
     }
@@ -142,7 +142,7 @@ def _plan(
 def _digest(cursor: Cursor[Any], recipient: Recipient, plan: SendPlan, now: datetime) -> Notification:
     """Store the digest of what the recipient's rate limit does not let through, of this batch and beyond it."""
     made = new_digest(recipient, plan.digest, now)
-    organisation = organisation_id()
+    organisation = current_context().organisation_id
     row = {
         "notification_id": made.notification_id,
         "destination": recipient.destination,
@@ -167,7 +167,7 @@ def _digest(cursor: Cursor[Any], recipient: Recipient, plan: SendPlan, now: date
 def _wait(cursor: Cursor[Any], notifications: Sequence[Notification], until: datetime) -> None:
     pending = [{"notification_id": each.notification_id, "until": until} for each in notifications]
     statement("notifications_postpone").execute(
-        cursor, {"organisation": organisation_id(), "pending": jsonb(pending)}
+        cursor, {"organisation": current_context().organisation_id, "pending": jsonb(pending)}
     )
 
 
@@ -235,7 +235,7 @@ def _end(engine: Engine, notification: Notification, now: datetime, reason: str 
         statement("notification_end").execute(
             cursor,
             {
-                "organisation": organisation_id(),
+                "organisation": current_context().organisation_id,
                 "notification": notification.notification_id,
                 "sent": reason is None,
                 "failed": is_given_up(notification, now),
@@ -252,7 +252,7 @@ def _unstarted(engine: Engine, notifications: Sequence[Notification], next_try_a
         statement("notifications_undo_begin").execute(
             cursor,
             {
-                "organisation": organisation_id(),
+                "organisation": current_context().organisation_id,
                 "notifications": [notification.notification_id for notification in notifications],
                 "next_try_at": next_try_at,
             },

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import date, timedelta
 
 from headrace.autosys.calendars import Calendar, Cycle, ExtendedCalendar, Standard
-from headrace.settings import settings
+from headrace.context import current_context
 
 _DAY_NAMES = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -254,7 +254,11 @@ class _Keywords:
         number = 1 if nth == "l" else int(nth or back or 0)
         # `mnthdx05` excludes a day counted forward; `mon` + `x` does not exist, its exclusion is `xmon#1`.
         from_end = nth == "l" or way == "m"
-        if base == "workd" and self.holidays and settings().autosys_holidays_are_workdays is None:
+        if (
+            base == "workd"
+            and self.holidays
+            and current_context().settings.autosys_holidays_are_workdays is None
+        ):
             raise UncertainError(
                 f"condition: {word} with holidays; whether they count as workdays is not documented (setting"
                 " autosys_holidays_are_workdays)"
@@ -282,7 +286,7 @@ class _Keywords:
         month = _days(day.replace(day=1), day.replace(day=gregorian.monthrange(day.year, day.month)[1]))
         if base == "workd":
             workdays = [each for each in month if each.weekday() in self.workdays]
-            if settings().autosys_holidays_are_workdays:
+            if current_context().settings.autosys_holidays_are_workdays:
                 return workdays
             return [each for each in workdays if each not in self.holidays]
         if base in _DAY_NAMES:

@@ -6,7 +6,7 @@ from pathlib import Path
 from re import compile as pattern
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from headrace.settings import settings
+from headrace.context import current_context
 
 # The scheduler's own entries that are no city of the zone database.
 _OTHER_CITIES = {"brasilia": "America/Sao_Paulo", "riodejaneiro": "America/Sao_Paulo"}
@@ -22,7 +22,7 @@ def zone_named(name: str) -> ZoneInfo:
     names Autosys writes without blanks (`SaoPaulo`).
     """
     word = _word(name)
-    own = _own_zones(settings().autosys_timezones)
+    own = _own_zones(current_context().settings.autosys_timezones)
     for known in (own.get(word), _zones().get(name.lower()), _cities().get(word)):
         if known is not None:
             return ZoneInfo(known)

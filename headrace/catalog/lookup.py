@@ -9,7 +9,7 @@ from psycopg import Cursor
 from headrace.catalog import versions
 from headrace.catalog.naming import own_namespace
 from headrace.catalog.records import Version
-from headrace.database.ids import organisation, organisation_id
+from headrace.context import current_context
 from headrace.errors import UnknownDataset, UnknownVersion
 
 _RENAMED = """
@@ -26,15 +26,19 @@ def dataset_ids(cursor: Cursor[dict[str, Any]], keys: Iterable[str]) -> dict[str
     wanted = set(keys)
     cursor.execute(
         "SELECT full_name, dataset_id FROM catalog.dataset WHERE organisation_id = %s AND full_name = ANY (%s)",
-        [organisation_id(), list(wanted)],
+        [current_context().organisation_id, list(wanted)],
     )
     ids = {row["full_name"]: row["dataset_id"] for row in cursor}
     if unknown := wanted - ids.keys():
-        names = cursor.execute(_RENAMED, [organisation_id(), own_namespace(organisation()), list(unknown)])
+        names = cursor.execute(
+            _RENAMED,
+            [current_context().organisation_id, own_namespace(current_context().organisation), list(unknown)],
+        )
         if renamed := {row["former"]: row["key"] for row in names}:
             raise UnknownDataset.renamed(renamed)
         cursor.execute(
-            "SELECT full_name FROM catalog.dataset WHERE organisation_id = %s", [organisation_id()]
+            "SELECT full_name FROM catalog.dataset WHERE organisation_id = %s",
+            [current_context().organisation_id],
         )
         raise UnknownDataset.among(unknown, [row["full_name"] for row in cursor])
     return ids

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from urllib.parse import unquote, urlsplit
 from uuid import UUID, uuid5
 
-from headrace.settings import settings
+from headrace.context import current_context
 
 _TAG = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}")
 _WRITTEN = re.compile(r"[._]?\d{8}T\d{6}Z-[0-9a-f]{8}(?![0-9A-Za-z])")
@@ -89,7 +89,7 @@ def place(name: Name, own: str) -> Place:
 
 def placer(own: str) -> Callable[[Name], Place]:
     """Return `place` for many names: the settings are read once."""
-    here = settings()
+    here = current_context().settings
     return partial(_place, own=own, warehouse=here.warehouse_uri, dated=here.dated_directories)
 
 

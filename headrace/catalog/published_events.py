@@ -12,7 +12,7 @@ from psycopg import Cursor
 
 from headrace.catalog import column_lineage
 from headrace.catalog.records import Column, RunState, VersionDraft
-from headrace.database.ids import organisation, organisation_id
+from headrace.context import current_context
 from headrace.database.jsonb import encoded, jsonb
 
 PRODUCER = "https://github.com/headrace/headrace"
@@ -44,7 +44,7 @@ ON CONFLICT (event_time, content_hash, organisation_id) DO NOTHING
 
 def namespace() -> str:
     """Return the OpenLineage namespace of this organisation's jobs and datasets."""
-    return f"headrace://{organisation()}"
+    return f"headrace://{current_context().organisation}"
 
 
 def run_event(
@@ -149,7 +149,15 @@ def store(
     kind = event.get("eventType", "DATASET")
     cursor.execute(
         _STORE,
-        [event["eventTime"], organisation_id(), run_id, process_key, kind, jsonb(event), _digest(event)],
+        [
+            event["eventTime"],
+            current_context().organisation_id,
+            run_id,
+            process_key,
+            kind,
+            jsonb(event),
+            _digest(event),
+        ],
     )
 
 

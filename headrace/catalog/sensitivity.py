@@ -17,8 +17,8 @@ from headrace.catalog.lookup import dataset_ids
 from headrace.catalog.records import Column, Version
 from headrace.catalog.schema import SENSITIVE
 from headrace.catalog.sql import statement
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.errors import DecisionRefused
 
 INHERITED = "sensitive"  # the tag of a column that inherits sensitivity
@@ -86,7 +86,7 @@ def sensitivity(engine: Engine, datasets: Collection[str]) -> list[SensitiveColu
         return []
     with transaction(engine) as cursor:
         rows = statement("sensitivity").execute(
-            cursor, {"organisation": organisation_id(), "datasets": sorted(set(datasets))}
+            cursor, {"organisation": current_context().organisation_id, "datasets": sorted(set(datasets))}
         )
         return [SensitiveColumn(**{**row, "status": SensitivityStatus(row["status"])}) for row in rows]
 
@@ -100,7 +100,7 @@ def hidden_columns(engine: Engine, datasets: Collection[str]) -> dict[str, froze
         return {}
     with transaction(engine) as cursor:
         rows = statement("sensitive_columns").execute(
-            cursor, {"organisation": organisation_id(), "datasets": sorted(set(datasets))}
+            cursor, {"organisation": current_context().organisation_id, "datasets": sorted(set(datasets))}
         )
         return {row["full_name"]: frozenset(row["columns"]) for row in rows}
 
@@ -141,7 +141,7 @@ def sensitive_sources(engine: Engine, versions: Sequence[Version]) -> dict[str, 
 def cleared(engine: Engine, dataset: str) -> dict[str, frozenset[str]]:
     """Return the columns of a dataset that an owner has cleared, with the sources (`sensitive_sources`) judged."""
     with transaction(engine) as cursor:
-        rows = cursor.execute(_CLEARED, [organisation_id(), dataset])
+        rows = cursor.execute(_CLEARED, [current_context().organisation_id, dataset])
         return {row["column_name"]: frozenset(row["sources"]) for row in rows}
 
 
@@ -165,7 +165,7 @@ def clear(cursor: Cursor[Any], dataset: str, column: str, *, by: str, reason: st
     cursor.execute(
         _CLEAR,
         {
-            "organisation": organisation_id(),
+            "organisation": current_context().organisation_id,
             "dataset_id": dataset_id,
             "column": column,
             "by": by,
@@ -189,7 +189,12 @@ def _of_versions(
         return []
     with transaction(engine) as cursor:
         rows = statement("sensitive_columns_of_versions").execute(
-            cursor, {"organisation": organisation_id(), "versions": list(versions), "origins": origins}
+            cursor,
+            {
+                "organisation": current_context().organisation_id,
+                "versions": list(versions),
+                "origins": origins,
+            },
         )
         return [(row["versions"], row["columns"]) for row in rows]
 
@@ -203,6 +208,6 @@ def _marked(column: Column, hidden: frozenset[str]) -> Column:
 
 def _statuses(cursor: Cursor[Any], dataset: str, column: str) -> set[SensitivityStatus]:
     rows = statement("sensitivity").execute(
-        cursor, {"organisation": organisation_id(), "datasets": [dataset]}
+        cursor, {"organisation": current_context().organisation_id, "datasets": [dataset]}
     )
     return {SensitivityStatus(row["status"]) for row in rows if row["column"] == column}

@@ -19,12 +19,12 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.pool import PoolProxiedConnection
 
+from headrace.context import current_context
 from headrace.database import embedded, repeatable
 from headrace.database.migrations import HEAD
-from headrace.database.principal import current_principal, keep_to_caller
 from headrace.database.repeatable import ScriptChanges
+from headrace.database.row_security import keep_to_caller
 from headrace.errors import CatalogError, CatalogUnavailable, Forbidden, SchemaOutdated
-from headrace.settings import settings
 
 _LOCK = threading.Lock()
 _ENGINES: dict[tuple[int, str], Engine] = {}
@@ -39,13 +39,15 @@ def connect() -> Engine:
 
     Raises CatalogUnavailable with what to do, SchemaOutdated when the database is newer than this code or shared.
     """
-    configured = settings().database_url
+    configured = current_context().settings.database_url
     with _LOCK:
-        key = (os.getpid(), configured or str(settings().home))
+        key = (os.getpid(), configured or str(current_context().settings.home))
         if key not in _ENGINES:
-            engine = engine_for(configured or embedded.start(settings().home))
+            engine = engine_for(configured or embedded.start(current_context().settings.home))
             if configured is None:
-                sa.event.listen(engine, "do_connect", partial(_connect_embedded, settings().home))
+                sa.event.listen(
+                    engine, "do_connect", partial(_connect_embedded, current_context().settings.home)
+                )
             _upgrade_own(engine)
             _ENGINES[key] = engine
         return _ENGINES[key]
@@ -63,8 +65,8 @@ def disconnect() -> None:
 
 def dagster_url() -> str:
     """Return the URL of Dagster's storage: the configured database, or `dagster` on the embedded server."""
-    configured = settings().database_url
-    return configured or embedded.dagster_url(settings().home)
+    configured = current_context().settings.database_url
+    return configured or embedded.dagster_url(current_context().settings.home)
 
 
 def engine_for(url: str, *, pool_size: int = 16) -> Engine:
@@ -136,7 +138,7 @@ def _refuse_shared(engine: Engine, found: str, scripts: ScriptChanges | None) ->
     with reading(engine) as connection:
         rows = connection.execute(
             sa.text("SELECT name, platform_version FROM catalog.project WHERE name <> :name ORDER BY name"),
-            {"name": settings().project_name},
+            {"name": current_context().settings.project_name},
         ).all()
     if not rows:
         return
@@ -158,8 +160,8 @@ def upgrade(engine: Engine | None = None) -> str:
 
     Raises SchemaOutdated, and changes nothing, when the catalog was upgraded by a newer platform.
     """
-    configured = settings().database_url
-    engine = engine or engine_for(configured or embedded.start(settings().home))
+    configured = current_context().settings.database_url
+    engine = engine or engine_for(configured or embedded.start(current_context().settings.home))
     migrate(engine)
     left = _pending_scripts(engine)
     if left.changed:
@@ -272,7 +274,7 @@ def translated(engine: Engine) -> Iterator[None]:
     try:
         yield
     except (psycopg.errors.InsufficientPrivilege, sa.exc.ProgrammingError) as error:
-        caller = current_principal()
+        caller = current_context().principal
         if caller is None or not isinstance(
             getattr(error, "orig", error), psycopg.errors.InsufficientPrivilege
         ):

@@ -6,14 +6,14 @@ from contextlib import contextmanager
 
 from sqlalchemy import Engine, text
 
+from headrace.context import current_context
 from headrace.database.connection import translated
-from headrace.database.ids import organisation_id
 
 
 @contextmanager
 def alone(engine: Engine, work: str) -> Iterator[bool]:
     """Try to take the lock without waiting. It is released when the block ends or the process dies."""
-    digest = hashlib.sha256(f"{organisation_id()}/{work}".encode()).digest()
+    digest = hashlib.sha256(f"{current_context().organisation_id}/{work}".encode()).digest()
     key = {"key": int.from_bytes(digest[:8], "big", signed=True)}
     with translated(engine), engine.connect().execution_options(isolation_level="AUTOCOMMIT") as session:
         got = bool(session.scalar(text("SELECT pg_try_advisory_lock(:key)"), key))

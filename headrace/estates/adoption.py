@@ -10,8 +10,8 @@ from sqlalchemy import Engine
 from headrace.catalog.locks import lock_registrations
 from headrace.catalog.records import Technology
 from headrace.catalog.scans import ExternalKey
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.errors import DecisionRefused, UnknownProcess
 from headrace.estates.sql import statement
@@ -49,7 +49,7 @@ def adopt(
     """
     with transaction(engine) as cursor:
         lock_registrations(cursor)
-        found = cursor.execute(_NAMED, [organisation_id(), instance, name]).fetchall()
+        found = cursor.execute(_NAMED, [current_context().organisation_id, instance, name]).fetchall()
         open_ = [row for row in found if row["lifecycle"] == "UNSCANNED" or row["is_adopted"]]
         if not found:
             raise _unknown(cursor, name, instance)
@@ -65,7 +65,7 @@ def adopt(
             _require_box(cursor, row, box, instance)
         key = ExternalKey.of(row["technology"], name, instance, box)
         parameters = {
-            "organisation": organisation_id(),
+            "organisation": current_context().organisation_id,
             "process": row["process_id"],
             "short_key": key.short,
             "whole_key": key.whole,
@@ -88,7 +88,7 @@ def _refuse_second_name(name: str, row: Mapping[str, Any], found: Sequence[Mappi
 
 
 def _unknown(cursor: Cursor[Any], name: str, instance: str) -> UnknownProcess:
-    unscanned = cursor.execute(_UNSCANNED, [organisation_id()]).fetchall()
+    unscanned = cursor.execute(_UNSCANNED, [current_context().organisation_id]).fetchall()
     elsewhere = [row["instance"] for row in unscanned if row["external_name"] == name]
     near = get_close_matches(
         name, [row["external_name"] for row in unscanned if row["instance"] == instance], 3
@@ -107,7 +107,7 @@ def _require_box(cursor: Cursor[Any], row: dict[str, Any], box: str, instance: s
     """Raise UnknownProcess unless the name is that of a box, or of an unscanned job that may be one."""
     if row["technology"] != Technology.AUTOSYS:
         raise UnknownProcess(f"{row['process_key']} can be in no box; only jobs of Autosys are")
-    parameters = [organisation_id(), row["technology"], instance, row["process_id"]]
+    parameters = [current_context().organisation_id, row["technology"], instance, row["process_id"]]
     types = {each["external_name"]: each["type"] for each in cursor.execute(_BOXES, parameters)}
     if types.get(box) == "BOX":
         return

@@ -11,8 +11,8 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.catalog.locks import lock_registrations
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.errors import CatalogError, DecisionRefused, UnknownCandidate
 from headrace.estates.sql import statement
@@ -109,7 +109,8 @@ def candidates(engine: Engine, status: Status | None = None) -> tuple[CandidateR
     """Return candidates by instance and pattern; pending ones only while they have evidence."""
     with transaction(engine) as cursor:
         rows = statement("candidates").execute(
-            cursor, {"organisation": organisation_id(), "status": status.value if status else None}
+            cursor,
+            {"organisation": current_context().organisation_id, "status": status.value if status else None},
         )
         return tuple(
             CandidateRow(
@@ -176,7 +177,7 @@ def _store(cursor: Cursor[Any], decisions: Sequence[Decision], by: str) -> None:
         }
         for each in decisions
     ]
-    parameters = {"organisation": organisation_id(), "decisions": jsonb(rows), "by": by}
+    parameters = {"organisation": current_context().organisation_id, "decisions": jsonb(rows), "by": by}
     statement("decide_candidates").execute(cursor, parameters)
     link(cursor)
 
@@ -186,15 +187,15 @@ def _refusals(
 ) -> Iterator[tuple[Decision, CatalogError]]:
     """Yield the decisions that cannot be applied, each with the reason."""
     datasets = [each.dataset for each in decisions if each.dataset]
-    cursor.execute(_DECLARED, [organisation_id(), datasets])
+    cursor.execute(_DECLARED, [current_context().organisation_id, datasets])
     declared = {row["full_name"] for row in cursor}
     rows = statement("computed_here").execute(
-        cursor, {"organisation": organisation_id(), "datasets": datasets}
+        cursor, {"organisation": current_context().organisation_id, "datasets": datasets}
     )
     computed = {row["full_name"]: row["declared_at"] for row in rows}
     names: set[str] = set()
     if any(each.written_by or each.read_by for each in decisions):
-        cursor.execute(_NAMES, [organisation_id()])
+        cursor.execute(_NAMES, [current_context().organisation_id])
         names = {name for row in cursor for name in (row["name"], row["key"])}
     for each in decisions:
         jobs = (*each.written_by, *each.read_by)

@@ -4,8 +4,8 @@ from typing import Any
 
 from sqlalchemy import Engine
 
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.estates.rows import ConfirmedDataset, EstateProcess, EstateRows, ProcessName
 from headrace.estates.sql import statement
 
@@ -13,7 +13,11 @@ from headrace.estates.sql import statement
 def estate(engine: Engine) -> EstateRows:
     """Return the catalog's external processes, in one query."""
     with transaction(engine) as cursor:
-        row = statement("estate_assets").execute(cursor, {"organisation": organisation_id()}).fetchone()
+        row = (
+            statement("estate_assets")
+            .execute(cursor, {"organisation": current_context().organisation_id})
+            .fetchone()
+        )
     assert row is not None  # noqa: S101 - two aggregates are one row
     return EstateRows(tuple(map(_process, row["processes"] or ())), _datasets(row["datasets"] or []))
 

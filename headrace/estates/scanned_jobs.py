@@ -15,8 +15,8 @@ from headrace.autosys.objectives import sla_of
 from headrace.autosys.rescan import Piece, Reading
 from headrace.catalog.records import Technology
 from headrace.catalog.scans import Dependency, EstateText, Place, ScannedProcess, Use
+from headrace.context import current_context
 from headrace.estates.dataset_candidates import candidates_of
-from headrace.settings import settings
 from headrace.severity import Severity
 
 DOUBTFUL = 0.2  # evidence below is of logs
@@ -92,7 +92,7 @@ def _metadata(job: Job, instance: str) -> Mapping[str, Any]:
         "schedule": start_in_words(job),
         "triggers": list(job.triggers),
         "condition": unparse(condition) if condition is not None else job.values.get("condition"),
-        "sla": sla_of(job.schedule, instance, settings().completions_zone.key),
+        "sla": sla_of(job.schedule, instance, current_context().settings.completions_zone.key),
     }
     return {name: value for name, value in found.items() if value}
 

@@ -13,13 +13,12 @@ from sqlalchemy import Engine
 from headrace.catalog.locks import lock_registrations
 from headrace.catalog.records import Technology
 from headrace.catalog.scans import EstateText, KnownProcess, Place, ScannedProcess
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.database.jsonb import encoded, jsonb
 from headrace.errors import ScanRefused
 from headrace.estates.sql import statement
 from headrace.registration.declarations import link
-from headrace.settings import settings
 
 _MAX_BLOCK_TEXTS = 500  # texts
 _NEWEST = """
@@ -68,9 +67,9 @@ class Scan:
 def known(engine: Engine, instance: str) -> StoredEstate:
     """Return the jobs of one Autosys instance, and the processes of systems without instances."""
     with transaction(engine) as cursor:
-        newest = cursor.execute(_NEWEST, [organisation_id()]).fetchone()
+        newest = cursor.execute(_NEWEST, [current_context().organisation_id]).fetchone()
         rows = statement("estate_known").execute(
-            cursor, {"organisation": organisation_id(), "instance": instance}
+            cursor, {"organisation": current_context().organisation_id, "instance": instance}
         )
         rows.row_factory = tuple_row  # type: ignore[assignment]
         return StoredEstate(
@@ -84,7 +83,7 @@ def differing(
 ) -> dict[tuple[str, str], list[tuple[str, str]]]:
     """Return those of the processes that are stored differently, by technology and name, with the stored attributes."""
     parameters = {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "instance": instance,
         "technologies": [one.technology.value for one in processes],
         "names": [one.name for one in processes],
@@ -101,7 +100,7 @@ def differing(
 
 def sources(engine: Engine, instance: str) -> list[EstateText]:
     """Return the current sources from scans of one Autosys instance, by file and line."""
-    parameters = {"organisation": organisation_id(), "instance": instance}
+    parameters = {"organisation": current_context().organisation_id, "instance": instance}
     with transaction(engine) as cursor:
         return [EstateText(**row) for row in statement("estate_sources").execute(cursor, parameters)]
 
@@ -109,7 +108,11 @@ def sources(engine: Engine, instance: str) -> list[EstateText]:
 def named(engine: Engine, names: Iterable[tuple[str, str]]) -> set[tuple[str, str, str]]:
     """Return the active processes with these technologies and names, of any instance."""
     technologies, external = (list(each) for each in zip(*names, strict=True))
-    parameters = {"organisation": organisation_id(), "technologies": technologies, "names": external}
+    parameters = {
+        "organisation": current_context().organisation_id,
+        "technologies": technologies,
+        "names": external,
+    }
     with transaction(engine) as cursor:
         rows = statement("estate_named").execute(cursor, parameters).fetchall()
     return {(row["technology"], row["instance"], row["external_name"]) for row in rows}
@@ -120,15 +123,24 @@ def store(engine: Engine, scan: Scan) -> None:
 
     Raises ScanRefused if another scan was stored since the catalog was read.
     """
-    parameters = {"organisation": organisation_id()}
+    parameters = {"organisation": current_context().organisation_id}
     with transaction(engine) as cursor:
-        cursor.execute(_ORGANISATION, [organisation_id(), settings().organisation])
+        cursor.execute(
+            _ORGANISATION, [current_context().organisation_id, current_context().settings.organisation]
+        )
         lock_registrations(cursor)
-        newest = cursor.execute(_NEWEST, [organisation_id()]).fetchone()
+        newest = cursor.execute(_NEWEST, [current_context().organisation_id]).fetchone()
         if (newest["scan_id"] if newest else None) != scan.since:
             raise ScanRefused("another scan was stored at the same time; run this one again")
         cursor.execute(
-            _SCAN, [organisation_id(), scan.instance, scan.by, jsonb(scan.files), jsonb(scan.counts)]
+            _SCAN,
+            [
+                current_context().organisation_id,
+                scan.instance,
+                scan.by,
+                jsonb(scan.files),
+                jsonb(scan.counts),
+            ],
         )
         if scan.objects:
             objects = jsonb([each._asdict() for each in scan.objects])

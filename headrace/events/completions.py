@@ -11,8 +11,8 @@ from uuid import UUID
 from psycopg import Cursor
 from sqlalchemy import Engine
 
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.events.run_fold import RunCompletion
 from headrace.events.sql import statement
@@ -67,7 +67,7 @@ def newest_sequence(engine: Engine) -> int:
     with transaction(engine) as cursor:
         row = cursor.execute(
             "SELECT max(sequence) AS newest FROM catalog.completion WHERE organisation_id = %s",
-            [organisation_id()],
+            [current_context().organisation_id],
         ).fetchone()
     return (row and row["newest"]) or 0
 
@@ -101,7 +101,7 @@ def completions(
         rows = statement("completions").execute(
             cursor,
             {
-                "organisation": organisation_id(),
+                "organisation": current_context().organisation_id,
                 "names": list(names),
                 "after": after,
                 "to": to,
@@ -120,6 +120,6 @@ def known_names(engine: Engine, names: Collection[str]) -> set[str]:
             "SELECT process_key, coalesce(external_name, job_name) AS name FROM catalog.process"
             " WHERE organisation_id = %(organisation)s AND (external_name IS NOT NULL OR job_name IS NOT NULL)"
             " AND (external_name = ANY (%(names)s) OR job_name = ANY (%(names)s) OR process_key = ANY (%(names)s))",
-            {"organisation": organisation_id(), "names": list(names)},
+            {"organisation": current_context().organisation_id, "names": list(names)},
         ).fetchall()
     return {name for row in rows for name in (row["process_key"], row["name"])} & set(names)

@@ -12,8 +12,8 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.catalog.records import Technology
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.events.scheduler_versions import NOT_MEASURED
 from headrace.events.sql import statement
@@ -92,7 +92,7 @@ def pending_materializations(engine: Engine, limit: int) -> list[PendingMaterial
     time."""
     with transaction(engine) as cursor:
         rows = statement("pending_materializations").execute(
-            cursor, {"organisation": organisation_id(), "limit": limit}
+            cursor, {"organisation": current_context().organisation_id, "limit": limit}
         )
         return [_pending(row) for row in rows]
 
@@ -103,7 +103,7 @@ def delete_delivered(engine: Engine, delivered: Sequence[PendingMaterialization]
         statement("delivered_materializations").execute(
             cursor,
             {
-                "organisation": organisation_id(),
+                "organisation": current_context().organisation_id,
                 "completions": [each.completion_id for each in delivered],
             },
         )

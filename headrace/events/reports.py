@@ -13,7 +13,8 @@ from psycopg import Cursor
 
 from headrace.catalog.processes import ProcessName, find_processes
 from headrace.catalog.run_events import RunEvent
-from headrace.database.ids import external_run_id, organisation_id
+from headrace.context import current_context
+from headrace.database.ids import external_run_id
 from headrace.database.jsonb import jsonb
 from headrace.events.run_fold import RunUpdate
 from headrace.events.scheduler_events import digest_of, openlineage_event, scheduler_report
@@ -78,7 +79,9 @@ class Processes:
         return (row["technology"], row["own_instance"], row["box"]) if row["box"] else None
 
     def _find(self, cursor: Cursor[Any], names: Collection[ProcessName]) -> None:
-        found = find_processes(cursor, organisation_id(), set(names) - self._found.keys(), make=True)
+        found = find_processes(
+            cursor, current_context().organisation_id, set(names) - self._found.keys(), make=True
+        )
         self._found |= found
         self.unscanned += [row["process_key"] for row in found.values() if row["made"]]
 
@@ -107,7 +110,11 @@ def store_reports(cursor: Cursor[Any], events: Iterable[RunEvent], processes: Pr
     """Store the new events."""
     by_digest = {digest_of(event): event for event in events}
     runs = {processes.run_id(event) for event in by_digest.values()} - {None}
-    parameters = {"organisation": organisation_id(), "digests": list(by_digest), "run_ids": list(runs)}
+    parameters = {
+        "organisation": current_context().organisation_id,
+        "digests": list(by_digest),
+        "run_ids": list(runs),
+    }
     known = {row["content_hash"]: row for row in statement("reports").execute(cursor, parameters)}
     new = {digest: event for digest, event in by_digest.items() if digest not in known}
     revived = [
@@ -129,7 +136,7 @@ def store_reports(cursor: Cursor[Any], events: Iterable[RunEvent], processes: Pr
 
 def reports_of_runs(cursor: Cursor[Any], run_ids: Collection[UUID]) -> list[StoredReport]:
     """Return the stored reports of these runs."""
-    parameters = {"organisation": organisation_id(), "run_ids": list(run_ids), "digests": []}
+    parameters = {"organisation": current_context().organisation_id, "run_ids": list(run_ids), "digests": []}
     return [stored_report(row) for row in statement("reports").execute(cursor, parameters)]
 
 
@@ -181,7 +188,7 @@ def _inserted(
         for payload, process in ((openlineage_event(event), processes.row(event)),)
     ]
     kept = statement("store_reports").execute(
-        cursor, {"organisation": organisation_id(), "events": jsonb(rows)}
+        cursor, {"organisation": current_context().organisation_id, "events": jsonb(rows)}
     )
     placed = {row["content_hash"]: row for row in kept}
     return [
@@ -203,6 +210,6 @@ def _revived(cursor: Cursor[Any], digests: Collection[str]) -> Iterable[StoredRe
     reused."""
     if not digests:
         return []
-    parameters = {"organisation": organisation_id(), "digests": list(digests), "run_ids": []}
+    parameters = {"organisation": current_context().organisation_id, "digests": list(digests), "run_ids": []}
     statement("revive_reports").execute(cursor, parameters)
     return [stored_report(row) for row in statement("reports").execute(cursor, parameters)]

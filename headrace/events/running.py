@@ -8,8 +8,8 @@ from datetime import datetime
 from sqlalchemy import Engine
 
 from headrace.catalog.records import RunState, Technology
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.events.sql import statement
 
 
@@ -30,7 +30,12 @@ def under_way(engine: Engine, technology: Technology, instance: str, at: datetim
 
     instance: the scheduler's name; jobs that were scanned or reported without one come first.
     """
-    parameters = {"organisation": organisation_id(), "technology": technology, "instance": instance, "at": at}
+    parameters = {
+        "organisation": current_context().organisation_id,
+        "technology": technology,
+        "instance": instance,
+        "at": at,
+    }
     with transaction(engine) as cursor:
         rows = statement("under_way").execute(cursor, parameters).fetchall()
     return [UnderWay(**{**row, "state": RunState(row["state"])}) for row in rows]

@@ -15,13 +15,13 @@ from headrace.catalog.locks import lock_registrations
 from headrace.catalog.records import Column
 from headrace.catalog.run_events import ReportedOutput
 from headrace.catalog.schema import schema_hash
-from headrace.database.ids import external_version_id, organisation_id
+from headrace.context import current_context
+from headrace.database.ids import external_version_id
 from headrace.database.jsonb import jsonb
 from headrace.events.reports import StoredReport
 from headrace.events.run_fold import is_completion
 from headrace.events.sql import statement
 from headrace.events.versions import VersionRow, write_versions
-from headrace.settings import settings
 
 REPORTED = "reported_as"  # in a version's metadata: the key of the event that reported it
 NOT_MEASURED = (
@@ -71,7 +71,7 @@ def store_outputs(
             reported.append((report.event.key, row["dataset_version_id"]))
     new = write_versions(
         cursor,
-        organisation_id(),
+        current_context().organisation_id,
         list(rows.values()),
         received_at=max(report.received_at for report in reports),
         silent=silent,
@@ -132,7 +132,7 @@ def _datasets(
         }
         for key, format in sorted(formats.items())
     ]
-    parameters = {"organisation": organisation_id(), "datasets": jsonb(wanted), "make": False}
+    parameters = {"organisation": current_context().organisation_id, "datasets": jsonb(wanted), "make": False}
     found = statement("ingest_datasets").execute(cursor, parameters).fetchall()
     if len(found) < len(wanted):
         lock_registrations(cursor)
@@ -159,4 +159,4 @@ def _declared_location(declared: str | None, partition: str) -> str:
     if colon and scheme != "file":
         return place.rstrip("/")
     local = f"/{path.lstrip('/')}" if colon else place
-    return f"file://{settings().home.resolve() / local}"
+    return f"file://{current_context().settings.home.resolve() / local}"

@@ -17,6 +17,7 @@ from headrace.catalog.column_lineage import LineageOfOutput
 from headrace.catalog.records import VersionDraft
 from headrace.catalog.schema import sensitive
 from headrace.catalog.sensitivity import cleared, sensitive_sources
+from headrace.context import current_context
 from headrace.dagster_internals import ROOT_RUN_ID_TAG
 from headrace.database.connection import connect
 from headrace.database.ids import run_id
@@ -33,7 +34,6 @@ from headrace.execution.run_tokens import run_environment
 from headrace.execution.writing import draft, refuse_breaking_change, write
 from headrace.publishing.publication import generations, publish
 from headrace.publishing.runs import Attempt, attempt, record_inputs
-from headrace.settings import settings
 from headrace.spark.progress import progress
 from headrace.spark.session import configured, restarted_after_full_disk
 from headrace.stores.store import OpenStores
@@ -74,7 +74,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                 "attempt %d of run %s; starting Spark if it does not run", current.number, current.run_id
             )
             session = spark.session
-            stores = OpenStores(session, settings().warehouse_uri)
+            stores = OpenStores(session, current_context().settings.warehouse_uri)
             for output in plan.outputs:  # fails early, before the computation, if it cannot be reached
                 stores.named(output.store)
             # Before the inputs are pinned: a later publish was faster, and this run must not undo it.

@@ -13,9 +13,9 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.access.tokens import TASK_LEASE, issue_task_token, renew_task_token
+from headrace.context import current_context
 from headrace.errors import CatalogError
 from headrace.execution.plan import ProcessPlan
-from headrace.settings import settings
 from headrace.spark.openlineage import PROCESS, RUN_ID, SERVICE_URL, TOKEN
 
 _LOG = logging.getLogger("headrace.runs")
@@ -41,10 +41,10 @@ def run_environment(engine: Engine, plan: ProcessPlan, run_id: UUID) -> Iterator
         TOKEN: token,
         RUN_ID: str(run_id),
         PROCESS: plan.record.key,
-        SERVICE_URL: settings().service_url,
+        SERVICE_URL: current_context().settings.service_url,
     }
     if not any(name.startswith(_OPENLINEAGE) for name in before):
-        named |= {"OPENLINEAGE_URL": settings().service_url, "OPENLINEAGE_API_KEY": token}
+        named |= {"OPENLINEAGE_URL": current_context().settings.service_url, "OPENLINEAGE_API_KEY": token}
     ended = Event()
     renewing = Thread(target=_renew, args=(engine, token, ended), daemon=True)
     os.environ.update(named)

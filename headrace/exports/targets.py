@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy import Engine
 from sqlalchemy.engine import URL, Dialect, make_url
 
+from headrace.context import current_context
 from headrace.errors import CatalogError
-from headrace.settings import settings
 
 # By scheme of a URL: the driver, the package to install for it, and the database's name.
 _DATABASES = {
@@ -29,7 +29,7 @@ class TargetRefused(CatalogError):
 
 def lineage_database(url: str | None) -> str:
     """Return the given URL or the configured one. Raises TargetRefused if there is neither."""
-    configured = settings().lineage_database_url
+    configured = current_context().settings.lineage_database_url
     found = url or (configured.get_secret_value() if configured else None)
     if found is None:
         raise TargetRefused("no database given: pass its URL, or set HEADRACE_LINEAGE_DATABASE_URL")

@@ -13,8 +13,9 @@ from headrace.access.redaction import has_secrets, redacted, scrubbed
 from headrace.catalog.locks import lock_completions, lock_events
 from headrace.catalog.processes import ProcessName, find_processes
 from headrace.catalog.run_events import RunEvent
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import external_run_id, organisation_id
+from headrace.database.ids import external_run_id
 from headrace.database.jsonb import encoded
 from headrace.errors import CatalogUnavailable
 from headrace.events.garbage_collection import garbage_collection_paused
@@ -25,7 +26,6 @@ from headrace.events.scheduler_versions import NOT_MEASURED
 from headrace.events.value_errors import VALUE_ERRORS
 from headrace.job_reports.projection import project
 from headrace.job_reports.reported_names import with_processes
-from headrace.settings import settings
 
 BATCH_SIZE = 2000  # events per transaction
 
@@ -81,11 +81,11 @@ def ingest(engine: Engine, events: Sequence[RunEvent]) -> IngestionResult:
     if not unique:
         return IngestionResult()
     with garbage_collection_paused(), transaction(engine) as cursor:
-        lock_events(cursor, organisation_id())
+        lock_events(cursor, current_context().organisation_id)
         lock_completions(cursor)
         cursor.execute(
             "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
-            [organisation_id(), settings().organisation],
+            [current_context().organisation_id, current_context().settings.organisation],
         )
         processes = Processes()
         processes.find(cursor, unique.values())
@@ -93,7 +93,7 @@ def ingest(engine: Engine, events: Sequence[RunEvent]) -> IngestionResult:
         news = stored.news
         runs, versions = project(cursor, stored, processes)
         fresh = [report.event.key for report in news if is_completion(report.event)]
-        queue_materializations(cursor, organisation_id(), fresh, versions.reported)
+        queue_materializations(cursor, current_context().organisation_id, fresh, versions.reported)
     return IngestionResult(
         new=len(news),
         repeated=len(events) - len(news),
@@ -150,7 +150,7 @@ def process_keys(engine: Engine, events: Sequence[RunEvent]) -> list[str | None]
     """Return the process of each event; None if it is unknown, and for events about a dataset only."""
     names = {name_of(event) for event in events if event.process}
     with transaction(engine) as cursor:
-        found = find_processes(cursor, organisation_id(), names, make=False)
+        found = find_processes(cursor, current_context().organisation_id, names, make=False)
     return [found[name]["process_key"] if (name := name_of(event)) in found else None for event in events]
 
 
@@ -194,7 +194,7 @@ def _redacted(event: RunEvent) -> RunEvent:
 def _own_instances(engine: Engine, names: set[ProcessName]) -> dict[ProcessName, str]:
     """Return the scheduler under which the catalog stores each process."""
     with transaction(engine) as cursor:
-        found = find_processes(cursor, organisation_id(), names, make=False)
+        found = find_processes(cursor, current_context().organisation_id, names, make=False)
     return {name: found[name]["own_instance"] if name in found else name[1] for name in names}
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from psycopg import Cursor
 
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.events.completions import store_completions
 from headrace.events.reports import Processes, StoredReport, StoredReports, run_updates
 from headrace.events.run_fold import ExternalRun, completion, fold, is_completion
@@ -49,14 +49,15 @@ def project_runs(
     # Most jobs are known from their scheduler only, and have nothing to join.
     processes_seen = list({each.process_id for each in reports})
     observed = cursor.execute(
-        _OBSERVED, [organisation_id(), processes_seen, organisation_id(), list(run_ids)]
+        _OBSERVED,
+        [current_context().organisation_id, processes_seen, current_context().organisation_id, list(run_ids)],
     ).fetchone()
     if observed is not None:
-        rows = cursor.execute(_OPENLINEAGE_RUNS, [organisation_id(), list(run_ids)])
+        rows = cursor.execute(_OPENLINEAGE_RUNS, [current_context().organisation_id, list(run_ids)])
         known |= {row["run_id"] for row in rows}
     spans = derive_runs(cursor, reports, processes, known)
     if observed is not None:
-        join_openlineage_runs(cursor, organisation_id(), spans)
+        join_openlineage_runs(cursor, current_context().organisation_id, spans)
     return len(run_ids)
 
 
@@ -72,7 +73,7 @@ def project_outputs(
         for each in reports
         if each.run_id is None and is_completion(each.event)
     ]
-    store_completions(cursor, organisation_id(), alone)
+    store_completions(cursor, current_context().organisation_id, alone)
     return store_outputs(cursor, reports, silent=silent)
 
 
@@ -88,9 +89,11 @@ def derive_runs(
     """
     runs = [fold(updates) for updates in run_updates(reports, processes).values()]
     former = former_times(cursor, known)
-    write_runs(cursor, organisation_id(), runs, known)
+    write_runs(cursor, current_context().organisation_id, runs, known)
     write_box_parents(cursor, runs, former)
-    store_completions(cursor, organisation_id(), [each for run in runs for each in run.completions])
+    store_completions(
+        cursor, current_context().organisation_id, [each for run in runs for each in run.completions]
+    )
     return [_span(run, former.get(run.run_id)) for run in runs]
 
 

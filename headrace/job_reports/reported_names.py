@@ -11,9 +11,8 @@ from sqlalchemy import Engine
 
 from headrace.catalog.records import Technology
 from headrace.catalog.run_events import RunEvent
+from headrace.context import current_context, without_row_security
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
-from headrace.database.principal import without_row_security
 from headrace.job_reports.sql import statement
 
 Row = Mapping[str, Any]  # of `named_processes.sql`
@@ -32,7 +31,7 @@ def with_processes(
     if not names:
         return list(events), []
     with without_row_security(), transaction(engine) as cursor:
-        parameters = {"organisation": organisation_id(), "names": names}
+        parameters = {"organisation": current_context().organisation_id, "names": names}
         rows = statement("named_processes").execute(cursor, parameters).fetchall()
     by_name: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import psutil
 from sqlalchemy import make_url
 
+from headrace.context import current_context
 from headrace.database import connection as database
 from headrace.local import session
 from headrace.project import project_root
@@ -44,7 +45,7 @@ def environment() -> dict[str, str]:
         "DAGSTER_EVENT_BATCH_SIZE": "1000",
         "DAGSTER_HOME": str(_dagster_home()),
         "DAGSTER_POSTGRES_URL": _psycopg2_url(database.dagster_url()),
-        "HEADRACE_HOME": str(settings().home.resolve()),
+        "HEADRACE_HOME": str(current_context().settings.home.resolve()),
         "HEADRACE_PROJECT": str(project_root()),
         "PATH": _path_with_tools(),
         **_service_url(),
@@ -56,15 +57,15 @@ def _service_url() -> dict[str, str]:
 
     The default port may be another project's, which must not get the tokens of this project's runs.
     """
-    up = session.read(settings().home)
-    if up is None or up.service_url is None or "service_url" in settings().model_fields_set:
+    up = session.read(current_context().settings.home)
+    if up is None or up.service_url is None or "service_url" in current_context().settings.model_fields_set:
         return {}
     return {"HEADRACE_SERVICE_URL": up.service_url} if psutil.pid_exists(up.pid) else {}
 
 
 def _dagster_home() -> Path:
     """Return the folder, created if missing; a link left by a moved checkout is corrected."""
-    home = settings().home.resolve() / "dagster"
+    home = current_context().settings.home.resolve() / "dagster"
     home.mkdir(parents=True, exist_ok=True)
     link, target = home / "dagster.yaml", Path(__file__).with_name("dagster.yaml")
     if not (link.is_symlink() and link.readlink() == target):

@@ -19,6 +19,7 @@ from types import FrameType
 import psycopg
 import sqlalchemy as sa
 
+from headrace.context import current_context
 from headrace.database import connection as database
 from headrace.database import embedded
 from headrace.errors import CatalogUnavailable
@@ -30,7 +31,6 @@ from headrace.local.preflight import preflight
 from headrace.local.servers import SERVICE
 from headrace.local.session import AlreadyRunning, ServiceError, Session
 from headrace.project import project_root
-from headrace.settings import settings
 
 Say = Callable[[str], None]
 
@@ -53,7 +53,7 @@ def up(port: int | None = None, *, workspace: Path | None = None, say: Say = _pr
     taken, a service does not start, or one exits.
     """
     preflight()
-    home = settings().home.resolve()
+    home = current_context().settings.home.resolve()
     with (
         session.alone(home),
         _signalled() as stop_wanted,
@@ -76,7 +76,7 @@ def up(port: int | None = None, *, workspace: Path | None = None, say: Say = _pr
                 for service in services:
                     processes.rotate(service)
                 daemon_lock.keep()
-                if settings().database_url is None and embedded.was_killed(home):
+                if current_context().settings.database_url is None and embedded.was_killed(home):
                     _start_again(home, say)
             say("Stopping Headrace.")
         _stop_database(home, say)
@@ -98,7 +98,7 @@ def down(*, force: bool = False) -> StoppedServices:
     prevents it, CatalogUnavailable if PostgreSQL does not stop.
     """
     sessions: tuple[str, ...] = ()
-    home = settings().home.resolve()
+    home = current_context().settings.home.resolve()
     stopped: list[str] = []
     if home.exists():
         if _ask_to_stop(home):
@@ -107,7 +107,7 @@ def down(*, force: bool = False) -> StoppedServices:
             if leftovers := processes.sweep(home):
                 stopped.append(f"{leftovers} processes that a killed `headrace up` had left")
             parts.remove_sockets(home)
-            if settings().database_url is None:
+            if current_context().settings.database_url is None:
                 sessions = () if force else _other_sessions(home)
                 database.disconnect()
                 if not sessions and embedded.stop(home):
@@ -121,7 +121,7 @@ def clean() -> tuple[StoppedServices, Path | None]:
     Returns what was stopped and the deleted folder, None if there was none or other commands use its database. Raises
     ServiceError if the state folder contains other files.
     """
-    home = settings().home.resolve()
+    home = current_context().settings.home.resolve()
     if any(kept.is_relative_to(home) for kept in (project_root(), Path.home())):
         raise ServiceError(
             f"{home} holds more than Headrace's state and is not deleted. Correct HEADRACE_HOME."
@@ -155,7 +155,7 @@ def _signalled() -> Iterator[Event]:
 
 def _shared(service_url: str) -> dict[str, str]:
     """Return the settings shared by every project that this `up` serves, whatever its own headrace.toml contains."""
-    database_url = settings().database_url
+    database_url = current_context().settings.database_url
     return {"HEADRACE_SERVICE_URL": service_url} | (
         {"HEADRACE_DATABASE_URL": database_url} if database_url else {}
     )
@@ -195,7 +195,9 @@ class _DaemonLock:
         """
         now = time.monotonic()
         first = self._asked is None
-        if settings().database_url is None or (self._asked is not None and now - self._asked < LOCK_SECONDS):
+        if current_context().settings.database_url is None or (
+            self._asked is not None and now - self._asked < LOCK_SECONDS
+        ):
             return
         self._asked = now
         if self._is_held():
@@ -258,14 +260,16 @@ def _holder(own: psycopg.Connection) -> str:
 
 
 def _welcome(home: Path, url: str, service_port: int, load_errors: dict[str, str]) -> str:
-    database_place = "set by database_url" if settings().database_url else f"embedded, {home / 'postgres'}"
+    database_place = (
+        "set by database_url" if current_context().settings.database_url else f"embedded, {home / 'postgres'}"
+    )
     lines = [
         "",
         "  Headrace is up",
         f"    Dagster UI   {url}",
         f"    service      http://{webserver.HOST}:{service_port}   (API: /api/v1/docs)",
         f"    database     {database_place}",
-        f"    warehouse    {settings().warehouse_uri}",
+        f"    warehouse    {current_context().settings.warehouse_uri}",
         f"    logs         {home / 'logs'}",
         "    stop         Ctrl-C here, or `headrace down` in another terminal",
     ]
@@ -296,7 +300,7 @@ def _start_again(home: Path, say: Say) -> None:
 
 def _stop_database(home: Path, say: Say) -> None:
     """Stop PostgreSQL with the services, unless another command uses it."""
-    if settings().database_url is not None:
+    if current_context().settings.database_url is not None:
         return
     sessions = _other_sessions(home)
     database.disconnect()

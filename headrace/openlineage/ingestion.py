@@ -16,10 +16,9 @@ from sqlalchemy import Engine
 from headrace.catalog import jobs
 from headrace.catalog.locks import lock_completions, lock_events
 from headrace.catalog.naming import Name, own_namespace, placer
+from headrace.context import current_context, without_row_security
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id as configured_organisation
 from headrace.database.jsonb import encoded
-from headrace.database.principal import without_row_security
 from headrace.errors import CatalogError
 from headrace.events.garbage_collection import garbage_collection_paused
 from headrace.events.value_errors import VALUE_ERRORS
@@ -43,7 +42,6 @@ from headrace.openlineage.outlines import Edge, explicit
 from headrace.openlineage.parsing import parse
 from headrace.openlineage.scheduler_runs import Key
 from headrace.openlineage.sql import statement
-from headrace.settings import settings
 
 BATCH_SIZE = 500  # events per transaction
 
@@ -130,8 +128,8 @@ def store(engine: Engine, organisation_id: UUID, events: Sequence[AnyEvent]) -> 
 def owner_of(cursor: Cursor[Any], organisation_id: UUID) -> Owner:
     """Return the organisation; the configured one is created if missing. Raises CatalogError for an unknown one."""
     name = _name_of(cursor, organisation_id)
-    if name is None and organisation_id == configured_organisation():
-        name = settings().organisation
+    if name is None and organisation_id == current_context().organisation_id:
+        name = current_context().settings.organisation
         cursor.execute(
             "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
             [organisation_id, name],

@@ -15,8 +15,8 @@ from headrace.access.callers import Caller, Capability, Permission, Scope
 from headrace.catalog.jobs import keys_of_jobs
 from headrace.catalog.naming import Name, key_of, own_namespace, place
 from headrace.catalog.naming import job as plain_job
+from headrace.context import without_row_security
 from headrace.database.connection import transaction
-from headrace.database.principal import without_row_security
 from headrace.openlineage.sql import statement
 from headrace.queries.names import keys_of
 

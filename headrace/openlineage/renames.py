@@ -12,8 +12,8 @@ from sqlalchemy import Engine
 from headrace.catalog.locks import lock_events
 from headrace.catalog.naming import Name, key_of
 from headrace.catalog.records import DatasetRecord
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.errors import CatalogError, UnknownDataset
 from headrace.openlineage import facets, runs, versions
 from headrace.openlineage import job_events as designs
@@ -23,7 +23,6 @@ from headrace.openlineage.naming import names
 from headrace.openlineage.naming.names import Mentions
 from headrace.openlineage.parsing import refuse_name
 from headrace.registration.declarations import require_project_name
-from headrace.settings import settings
 
 _NOTE = """
 INSERT INTO catalog.dataset_name_change (
@@ -136,7 +135,7 @@ def follow_declarations(engine: Engine, records: Sequence[DatasetRecord]) -> Non
     }
     if not former:
         return
-    organisation, project = organisation_id(), settings().project_name
+    organisation, project = current_context().organisation_id, current_context().settings.project_name
     with transaction(engine) as cursor:
         require_project_name(cursor)
         known = cursor.execute(_FORMER, [organisation, sorted(former), project]).fetchall()

@@ -9,8 +9,8 @@ from sqlalchemy import Engine
 
 from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.naming import own_namespace
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation, organisation_id
 from headrace.publishing.runs import reap
 from headrace.stores.registry import STORES
 from headrace.stores.store import OpenStores
@@ -71,12 +71,12 @@ def garbage(
     before = (now or datetime.now(UTC)) - grace
     with transaction(engine) as cursor:
         asked = {
-            "organisation": organisation_id(),
-            "namespace": own_namespace(organisation()),
+            "organisation": current_context().organisation_id,
+            "namespace": own_namespace(current_context().organisation),
             "files": FILES_STORE,
         }
         datasets = cursor.execute(_DATASETS, asked).fetchall()
-        running = cursor.execute(_OLDEST_RUNNING, [organisation_id()]).fetchone()
+        running = cursor.execute(_OLDEST_RUNNING, [current_context().organisation_id]).fetchone()
     if running is not None and running["start_ts"] is not None:
         before = min(
             before, running["start_ts"].replace(microsecond=0)

@@ -15,6 +15,7 @@ from sqlalchemy import Engine
 from headrace.autosys.findings import Finding
 from headrace.catalog.records import RunState, Technology
 from headrace.catalog.run_events import RunEvent
+from headrace.context import current_context
 from headrace.events.running import under_way
 from headrace.job_reports.completions.names import DEFAULT_NAMES
 from headrace.job_reports.completions.parsing import read_completions
@@ -25,7 +26,6 @@ from headrace.job_reports.logs.demon_files import instance_of
 from headrace.job_reports.logs.demon_runs import JobState
 from headrace.job_reports.logs.event_demon import Begun, DemonLog, LogPosition, first_state, read_kept
 from headrace.orchestration.event_sources import EventSource
-from headrace.settings import settings
 from headrace.severity import Severity
 
 _FINGERPRINT_BYTES = 64 * 1024  # bytes that identify a file
@@ -142,7 +142,7 @@ def follow(
 def position_of(log: Path) -> Path:
     """Return the file in the state folder with the position in a log."""
     digest = sha256(str(log.resolve()).encode()).hexdigest()[:16]
-    return settings().home.resolve() / "followed" / f"{log.name}-{digest}.json"
+    return current_context().settings.home.resolve() / "followed" / f"{log.name}-{digest}.json"
 
 
 def _ingest(engine: Engine, events: Sequence[RunEvent], loaded: LoadResult) -> None:
@@ -211,7 +211,7 @@ def _read(
                 name=file.name,
                 at=datetime.fromtimestamp(file.stat().st_mtime, UTC),
                 zone=zone,
-                patterns=(*settings().completion_names, *DEFAULT_NAMES),
+                patterns=(*current_context().settings.completion_names, *DEFAULT_NAMES),
             )
             yield file, [replace(event, historical=historical) for event in found.events], found.errors
     for file in archives:

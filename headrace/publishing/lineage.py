@@ -23,7 +23,7 @@ from headrace.catalog.column_lineage import (
 )
 from headrace.catalog.naming import Name, key_of, name_id, place
 from headrace.catalog.records import Outcome, VersionDraft
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.database.jsonb import encoded, jsonb
 from headrace.publishing.sql import statement
 
@@ -84,7 +84,7 @@ def provenances(
     if not items:
         return {}
     rows = statement("lineage_provenances").execute(
-        cursor, {"organisation": organisation_id(), "lineages": jsonb(items)}
+        cursor, {"organisation": current_context().organisation_id, "lineages": jsonb(items)}
     )
     return {row["ordinal"]: row["provenance_id"] for row in rows}
 
@@ -103,7 +103,7 @@ def store_lineage(
     reported = _reported_lineages(drafts, hashes, rows)
     if not reported:
         return
-    organisation = organisation_id()
+    organisation = current_context().organisation_id
     items = [_item(ordinal, each) for ordinal, each in enumerate(reported)]
     known = statement("lineage_known").execute(
         cursor, {"organisation": organisation, "run_id": run_id, "lineages": jsonb(items)}
@@ -148,7 +148,7 @@ def _record(cursor: Cursor[Any], reported: Sequence[_ReportedLineage]) -> None:
         return
     _name_inputs(cursor, reported)
     parameters = {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "process_id": reported[0].reporter_id,
         "run_id": reported[0].run_id,
         "names": jsonb(_names(reported)),
@@ -161,7 +161,7 @@ def _record(cursor: Cursor[Any], reported: Sequence[_ReportedLineage]) -> None:
 
 def _name_inputs(cursor: Cursor[Any], reported: Sequence[_ReportedLineage]) -> None:
     """Store the names of the lineages' datasets and inputs, where they are new."""
-    parameters = {"organisation": organisation_id(), "namespace": events.namespace()}
+    parameters = {"organisation": current_context().organisation_id, "namespace": events.namespace()}
     if past := _past(reported):
         statement("lineage_past_inputs").execute(cursor, {**parameters, "past": jsonb(past)})
     statement("lineage_names").execute(cursor, {**parameters, "names": jsonb(_names(reported))})
@@ -221,13 +221,18 @@ def _stored(reported: _ReportedLineage) -> dict[str, Any]:
 
 def _flow_sources(lineage: LineageOfOutput) -> list[dict[str, Any]]:
     names = {_name(flow.input) for flow in lineage.flows()}
-    return [{"name_id": name_id(organisation_id(), name), "dataset": name.name} for name in names]
+    return [
+        {"name_id": name_id(current_context().organisation_id, name), "dataset": name.name} for name in names
+    ]
 
 
 def _names(reported: Sequence[_ReportedLineage]) -> list[dict[str, Any]]:
     keys = {each.dataset for each in reported} | {key for each in reported for key in each.lineage.inputs()}
     names = {_name(key) for key in keys}
-    return [{"dataset": name.name, "name_id": name_id(organisation_id(), name)} for name in sorted(names)]
+    return [
+        {"dataset": name.name, "name_id": name_id(current_context().organisation_id, name)}
+        for name in sorted(names)
+    ]
 
 
 def _past(reported: Sequence[_ReportedLineage]) -> list[dict[str, Any]]:
@@ -236,7 +241,7 @@ def _past(reported: Sequence[_ReportedLineage]) -> list[dict[str, Any]]:
     names = {name for name in map(_name, keys) if name.namespace != events.namespace()}
     return [
         {
-            "name_id": name_id(organisation_id(), name),
+            "name_id": name_id(current_context().organisation_id, name),
             "namespace": name.namespace,
             "name": name.name,
             "key": key_of(name, events.namespace()),
@@ -283,7 +288,7 @@ def _input_names(lineage: LineageOfOutput) -> dict[str, UUID]:
 
 
 def _name_id(key: str) -> UUID:
-    return name_id(organisation_id(), _name(key))
+    return name_id(current_context().organisation_id, _name(key))
 
 
 def _name(key: str) -> Name:

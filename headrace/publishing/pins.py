@@ -10,8 +10,8 @@ from sqlalchemy import Engine
 from headrace.catalog import versions
 from headrace.catalog.lookup import dataset_ids, find, named, which_partition
 from headrace.catalog.records import InputRequest, PinReason, ResolvedInput, Version
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.errors import MissingVersion, PinRefused
 from headrace.publishing.sql import statement
 from headrace.publishing.withdrawal import is_readable
@@ -86,7 +86,7 @@ def pin(
         cursor.execute(
             "INSERT INTO catalog.dataset_pin (dataset_id, partition_key, consumer_id, organisation_id, "
             "dataset_version_id, pinned_by, reason) VALUES (%s, %s, %s, %s, %s, %s, %s)",
-            [*place, organisation_id(), version.version_id, by, reason],
+            [*place, current_context().organisation_id, version.version_id, by, reason],
         )
     return version
 
@@ -114,7 +114,7 @@ def _parameters(requests: Sequence[InputRequest]) -> dict[str, Any]:
         )
     ]
     return {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "ordinals": [ordinal for ordinal, _, _, _ in flat],
         "positions": [position for _, position, _, _ in flat],
         "datasets": [request.dataset for _, _, request, _ in flat],

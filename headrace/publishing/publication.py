@@ -14,8 +14,8 @@ from headrace.catalog import versions
 from headrace.catalog.lookup import dataset_ids
 from headrace.catalog.records import CheckStatus, Outcome, Publication, Version, VersionDraft
 from headrace.catalog.schema import schema_hash
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.database.jsonb import encoded, jsonb
 from headrace.errors import AttemptLost, IdempotencyConflict, UnknownRun, UnpublishedInput
 from headrace.publishing.lineage import lineage_hashes, provenances, store_lineage
@@ -32,7 +32,9 @@ def generations(
     found = dict.fromkeys(outputs, 0)
     with transaction(engine) as cursor:
         dataset_ids(cursor, {dataset for dataset, _ in outputs})
-        for row in statement("generations").execute(cursor, _places(organisation_id(), outputs)):
+        for row in statement("generations").execute(
+            cursor, _places(current_context().organisation_id, outputs)
+        ):
             found[row["full_name"], row["partition_key"] or None] = row["generation"]
     return found
 
@@ -94,7 +96,7 @@ def _store(
 ) -> list[dict[str, Any]]:
     """Reserve the pointers, then publish: two statements in one round trip."""
     with cursor.connection.pipeline():
-        reserve(cursor, organisation_id(), places)
+        reserve(cursor, current_context().organisation_id, places)
         return statement("publish").execute(cursor, parameters).fetchall()
 
 
@@ -146,7 +148,7 @@ def _parameters(
         ]
     )
     return {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "namespace": events.namespace(),
         "run_id": run_id,
         "drafts": Jsonb(encoded_drafts, dumps=bytes),

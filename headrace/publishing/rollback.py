@@ -10,8 +10,8 @@ from headrace.catalog import published_events as events
 from headrace.catalog import versions
 from headrace.catalog.lookup import dataset_ids, find, named, which_partition
 from headrace.catalog.records import Outcome, Publication, Version
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.errors import RollbackRefused
 from headrace.publishing.lineage import follow_pointers
@@ -123,7 +123,7 @@ def _move(
     move = {
         "dataset_id": dataset_id,
         "partition": version.partition or "",
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "from": current,
         "to": version.version_id,
         "by": by,
@@ -142,7 +142,7 @@ def _move(
         "by": by,
         "reason": reason,
     }
-    cursor.execute(_RECORD_CHANGE, [organisation_id(), jsonb(change)])
+    cursor.execute(_RECORD_CHANGE, [current_context().organisation_id, jsonb(change)])
     facets = {"headrace_rollback": events.facet(**{k: v for k, v in change.items() if k != "dataset"})}
     events.store(cursor, events.dataset_event(events.dataset(version.dataset, facets)))
     return int(moved["generation"])

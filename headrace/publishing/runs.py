@@ -17,8 +17,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from headrace.access.redaction import redacted
 from headrace.catalog import published_events as events
 from headrace.catalog.records import ResolvedInput, RunState
+from headrace.context import current_context
 from headrace.database.connection import own_session, transaction
-from headrace.database.ids import lock_key, organisation_id
+from headrace.database.ids import lock_key
 from headrace.errors import CatalogError, UnknownProcess
 from headrace.publishing.sql import statement
 
@@ -118,7 +119,7 @@ def record_inputs(engine: Engine, run_id: UUID, attempt: int, inputs: Sequence[R
             {
                 "run_id": run_id,
                 "attempt": attempt,
-                "organisation": organisation_id(),
+                "organisation": current_context().organisation_id,
                 "versions": [resolved.version.version_id for resolved in inputs],
                 "reasons": [resolved.reason.value for resolved in inputs],
             },
@@ -152,7 +153,11 @@ def _begin(
             statement("attempt_number")
             .execute(
                 cursor,
-                {"organisation": organisation_id(), "process_key": process_key, "run_id": run_id},
+                {
+                    "organisation": current_context().organisation_id,
+                    "process_key": process_key,
+                    "run_id": run_id,
+                },
             )
             .fetchone()
         )
@@ -168,7 +173,7 @@ def _begin(
         statement("attempt_begin").execute(
             cursor,
             {
-                "organisation": organisation_id(),
+                "organisation": current_context().organisation_id,
                 "process_id": row["process_id"],
                 "run_id": run_id,
                 "attempt": number,
@@ -223,7 +228,9 @@ def _fail(current: Attempt, error: BaseException) -> None:
 
 
 def _reap(cursor: Cursor[Any], run_id: UUID | None) -> list[LostAttempt]:
-    rows = statement("reap").execute(cursor, {"organisation": organisation_id(), "run_id": run_id})
+    rows = statement("reap").execute(
+        cursor, {"organisation": current_context().organisation_id, "run_id": run_id}
+    )
     lost = [LostAttempt(row["run_id"], row["attempt"], row["process_key"]) for row in rows]
     for each in lost:
         reason = (

@@ -10,8 +10,8 @@ from sqlalchemy import Engine
 
 from headrace.catalog import versions
 from headrace.catalog.records import Version
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.publishing.runs import reap
 from headrace.publishing.sql import statement
 
@@ -69,7 +69,7 @@ def unreported_versions(
             .execute(
                 cursor,
                 {
-                    "organisation": organisation_id(),
+                    "organisation": current_context().organisation_id,
                     "datasets": None if datasets is None else list(datasets),
                     "due": due,
                     "limit": _BATCH_SIZE,
@@ -119,4 +119,4 @@ def delete_reported(engine: Engine, version_ids: Collection[UUID]) -> None:
 def delete_replaced(engine: Engine) -> None:
     """Delete versions that are no longer published: their successors have reports of their own."""
     with transaction(engine) as cursor:
-        statement("unreported_replaced").execute(cursor, {"organisation": organisation_id()})
+        statement("unreported_replaced").execute(cursor, {"organisation": current_context().organisation_id})

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from psycopg import Cursor
 
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.database.jsonb import jsonb
 from headrace.publishing.lineage import follow_pointers
 from headrace.publishing.sql import statement
@@ -62,7 +62,7 @@ def follow_declarations(cursor: Cursor[Any], former: Mapping[str, Mapping[str, A
     Pins of withdrawn versions end.
     """
     moves: dict[str, list[dict[str, Any]]] = {}
-    rows = cursor.execute(_POINTERS, [organisation_id(), list(former)]).fetchall()
+    rows = cursor.execute(_POINTERS, [current_context().organisation_id, list(former)]).fetchall()
     for row in rows:
         dataset, key = row["full_name"], row["partition_key"]
         before, now = former[dataset], row["partition_definition"]
@@ -76,7 +76,7 @@ def follow_declarations(cursor: Cursor[Any], former: Mapping[str, Mapping[str, A
     moved = []
     for dataset, partitions in moves.items():
         place = {
-            "organisation": organisation_id(),
+            "organisation": current_context().organisation_id,
             "dataset_id": ids[dataset],
             "dataset": dataset,
             "partitions": jsonb(partitions),

@@ -13,9 +13,8 @@ from headrace.access.sensitivity import Shown
 from headrace.catalog.column_lineage import ColumnSource, LineageOfOutput, from_json, parts
 from headrace.catalog.lookup import dataset_ids
 from headrace.catalog.records import Version
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
-from headrace.database.principal import current_principal
 from headrace.errors import UnknownColumn, UnknownVersion
 from headrace.queries.rows import VersionRef
 from headrace.queries.sql import statement
@@ -71,7 +70,7 @@ def column_place(engine: Engine, text: str) -> ColumnPlace:
     dots = [index for index, character in enumerate(text) if character == "."]
     beginnings = [text, *(text[:index] for index in reversed(dots))]
     with transaction(engine) as cursor:
-        rows = cursor.execute(_KNOWN, [organisation_id(), beginnings]).fetchall()
+        rows = cursor.execute(_KNOWN, [current_context().organisation_id, beginnings]).fetchall()
         found = {row["full_name"]: row["dataset_id"] for row in rows}
         key = next((each for each in beginnings if each in found), None)
         if key is None:
@@ -105,12 +104,12 @@ def version_columns(
     with transaction(engine) as cursor:
         row = (
             statement("lineage/version_columns")
-            .execute(cursor, {"organisation": organisation_id(), "version_id": of})
+            .execute(cursor, {"organisation": current_context().organisation_id, "version_id": of})
             .fetchone()
         )
     assert row is not None  # noqa: S101 - it was found just before, and versions stay
     lineage = from_json(row["content"]) if row["content"] is not None else None
-    if lineage is not None and current_principal() is not None:
+    if lineage is not None and current_context().principal is not None:
         lineage = _visible(lineage, frozenset(row["seen"]))
     known, columns = lineage.coverage() if lineage is not None else (0, 0)
     return VersionColumns(

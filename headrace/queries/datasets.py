@@ -8,8 +8,8 @@ from sqlalchemy import Engine
 
 from headrace.catalog.lookup import dataset_ids
 from headrace.catalog.records import Check, Column, Outcome, RunState
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.queries.rows import DatasetDetail, DatasetPage, DatasetRow, DatasetStatus, PinRow
 from headrace.queries.sql import statement
 from headrace.severity import Severity
@@ -24,7 +24,7 @@ def datasets(
     """
     with transaction(engine) as cursor:
         parameters = {
-            "organisation": organisation_id(),
+            "organisation": current_context().organisation_id,
             "retired": retired,
             "after": after,
             "search": search,
@@ -86,7 +86,7 @@ def status(
         if keys is not None:
             dataset_ids(cursor, keys)
         parameters = {
-            "organisation": organisation_id(),
+            "organisation": current_context().organisation_id,
             "keys": list(keys) if keys is not None else None,
             "retired": retired,
         }

@@ -13,9 +13,9 @@ from sqlalchemy import Engine
 from headrace.access.sensitivity import Public, Shown
 from headrace.catalog.jobs import keys_of_jobs
 from headrace.catalog.naming import Name, own_namespace
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation, organisation_id
-from headrace.database.principal import is_narrow
+from headrace.database.row_security import is_narrow
 from headrace.queries.names import keys_of
 from headrace.queries.sql import statement
 from headrace.queries.visibility import visible_processes
@@ -59,9 +59,13 @@ def visible_facets(engine: Engine, facets: Mapping[str, FacetRow]) -> dict[str, 
 
 
 def _hidden(engine: Engine, named: set[_Named]) -> set[_Named]:
-    datasets = keys_of(engine, organisation_id(), [name for kind, name in named if kind == "DATASET"])
-    own = own_namespace(organisation())
-    jobs = keys_of_jobs(engine, organisation_id(), own, [name for kind, name in named if kind == "JOB"])
+    datasets = keys_of(
+        engine, current_context().organisation_id, [name for kind, name in named if kind == "DATASET"]
+    )
+    own = own_namespace(current_context().organisation)
+    jobs = keys_of_jobs(
+        engine, current_context().organisation_id, own, [name for kind, name in named if kind == "JOB"]
+    )
     known = visible_processes(engine, jobs.values())
     return {("DATASET", name) for name, key in datasets.items() if key is None} | {
         ("JOB", name) for name, key in jobs.items() if key not in known

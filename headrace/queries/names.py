@@ -13,8 +13,8 @@ from sqlalchemy import Engine
 
 from headrace.access.sensitivity import DatasetKey, ProcessKey, Public, Sensitive, SensitiveIf, Shown
 from headrace.catalog.naming import Name, key_of, own_namespace, place, placer
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation, organisation_id
 from headrace.queries.process_detail import uuid_of
 from headrace.queries.rows import Direction
 from headrace.queries.sql import statement
@@ -121,16 +121,21 @@ def find_dataset(engine: Engine, named: str) -> DatasetRef | None:
     found = _by_name(engine, named, known)
     if found is None:
         current = (
-            locate_id(engine, organisation_id(), known)
+            locate_id(engine, current_context().organisation_id, known)
             if known is not None
-            else locate(engine, organisation_id(), own_namespace(organisation()), named)
+            else locate(
+                engine,
+                current_context().organisation_id,
+                own_namespace(current_context().organisation),
+                named,
+            )
         )
         found = _by_name(engine, named, current) if current is not None else None
     return found
 
 
 def _by_name(engine: Engine, named: str, known: UUID | None) -> DatasetRef | None:
-    parameters = {"organisation": organisation_id(), "named": named, "id": known}
+    parameters = {"organisation": current_context().organisation_id, "named": named, "id": known}
     with transaction(engine) as cursor:
         row = cursor.execute(_BY_NAME, parameters).fetchone()
     return DatasetRef(row["dataset_id"], row["full_name"]) if row else None

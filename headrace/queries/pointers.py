@@ -11,8 +11,8 @@ from headrace.catalog import versions
 from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.lookup import dataset_ids
 from headrace.catalog.records import Version
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.queries.rows import PublishedRow
 from headrace.queries.versions import published_rows
 
@@ -85,7 +85,7 @@ class PublishedDataset:
 def datasets(engine: Engine) -> list[str]:
     """Return the datasets that have, or had, published versions, ordered by key."""
     with transaction(engine) as cursor:
-        return [row["full_name"] for row in cursor.execute(_DATASETS, [organisation_id()])]
+        return [row["full_name"] for row in cursor.execute(_DATASETS, [current_context().organisation_id])]
 
 
 @contextmanager
@@ -116,7 +116,7 @@ def in_turn(
 def newest(engine: Engine, dataset: str) -> Version | None:
     """Return the version that was published last, whatever its partition; None if nothing is published."""
     with transaction(engine) as cursor:
-        row = cursor.execute(_NEWEST, [organisation_id(), dataset]).fetchone()
+        row = cursor.execute(_NEWEST, [current_context().organisation_id, dataset]).fetchone()
         if row is None:
             return None
         return versions.by_ids(cursor, [row["dataset_version_id"]])[row["dataset_version_id"]]
@@ -125,5 +125,5 @@ def newest(engine: Engine, dataset: str) -> Version | None:
 def fingerprints(engine: Engine, datasets: Sequence[str]) -> dict[tuple[str, str | None], str | None]:
     """Return the fingerprint of each published version of these datasets, by dataset and partition."""
     with transaction(engine) as cursor:
-        rows = cursor.execute(_FINGERPRINTS, [organisation_id(), list(datasets)]).fetchall()
+        rows = cursor.execute(_FINGERPRINTS, [current_context().organisation_id, list(datasets)]).fetchall()
     return {(row["full_name"], row["partition_key"] or None): row["fingerprint"] for row in rows}

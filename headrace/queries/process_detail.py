@@ -9,8 +9,8 @@ from sqlalchemy import Engine
 
 from headrace.access.sensitivity import Public, Sensitive, SubjectKey
 from headrace.catalog.records import RunState, Technology
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.errors import UnknownProcess
 from headrace.queries.sql import statement
 
@@ -80,7 +80,7 @@ def process_page(
 ) -> list[ProcessSummary]:
     """Return processes ordered by key, after the key `after`."""
     parameters = {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "technology": technology,
         "lifecycle": lifecycle,
         "after": after,
@@ -97,7 +97,7 @@ def process_id(engine: Engine, named: str) -> UUID:
         cursor.execute(
             "SELECT process_id FROM catalog.process WHERE organisation_id = %s AND process_key = %s "
             "UNION ALL SELECT process_id FROM catalog.process WHERE organisation_id = %s AND process_id = %s",
-            [organisation_id(), named, organisation_id(), uuid_of(named)],
+            [current_context().organisation_id, named, current_context().organisation_id, uuid_of(named)],
         )
         row = cursor.fetchone()
     if row is None:

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from sqlalchemy import Engine
 
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.queries.sql import statement
 
 
@@ -46,6 +46,11 @@ def processes(
     with transaction(engine) as cursor:
         rows = statement("runs/processes").execute(
             cursor,
-            {"organisation": organisation_id(), "like": pattern, "lifecycle": lifecycle, "limit": limit},
+            {
+                "organisation": current_context().organisation_id,
+                "like": pattern,
+                "lifecycle": lifecycle,
+                "limit": limit,
+            },
         )
         return [ProcessRow(**{**row, "owners": tuple(row["owners"])}) for row in rows]

@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import Engine
 
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 
 _DATASETS = """
 SELECT full_name AS key, project, description, owners, partitions, partition_definition
@@ -56,14 +56,14 @@ NO_SUBJECTS = Subjects()
 def subjects(engine: Engine) -> Subjects:
     """Return the owners and domains of all datasets and processes of the catalog."""
     with transaction(engine) as cursor:
-        row = cursor.execute(_SUBJECTS, {"organisation": organisation_id()}).fetchone()
+        row = cursor.execute(_SUBJECTS, {"organisation": current_context().organisation_id}).fetchone()
     return Subjects(frozenset(row["owners"]), frozenset(row["domains"]), are_all=True) if row else NO_SUBJECTS
 
 
 def datasets_of_other_projects(engine: Engine, project: str) -> tuple[ProjectDataset, ...]:
     """Return the datasets that other projects declare, by key."""
     with transaction(engine) as cursor:
-        rows = cursor.execute(_DATASETS, [organisation_id(), project]).fetchall()
+        rows = cursor.execute(_DATASETS, [current_context().organisation_id, project]).fetchall()
     return tuple(ProjectDataset(**{**row, "owners": tuple(row["owners"])}) for row in rows)
 
 
@@ -85,7 +85,7 @@ def project_problems(engine: Engine) -> list[ProjectProblem]:
     with transaction(engine) as cursor:
         rows = cursor.execute(
             "SELECT project, loaded_at, problems FROM catalog.project_load WHERE organisation_id = %s ORDER BY project",
-            [organisation_id()],
+            [current_context().organisation_id],
         ).fetchall()
     return [
         ProjectProblem(project=row["project"], loaded_at=row["loaded_at"], **problem)

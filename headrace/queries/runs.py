@@ -9,8 +9,8 @@ from sqlalchemy import Engine
 
 from headrace.catalog.records import Outcome, PinReason, RunState
 from headrace.catalog.run_events import Ending
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.errors import UnknownRun
 from headrace.queries.rows import AttemptRow, RunInput, RunOutput, RunReport, VersionRef
 from headrace.queries.sql import statement
@@ -89,7 +89,7 @@ def _find(cursor: Cursor[Any], name: str) -> list[UUID]:
         .execute(
             cursor,
             {
-                "organisation": organisation_id(),
+                "organisation": current_context().organisation_id,
                 "prefix": None if is_short else prefix,
                 "number": name,
                 **bounds,

@@ -6,8 +6,8 @@ from datetime import timedelta
 from sqlalchemy import Engine
 
 from headrace.catalog.records import Technology
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.queries.sql import statement
 
 DAYS = 90
@@ -22,7 +22,7 @@ def mean_runtimes(engine: Engine, technology: Technology, instance: str = "") ->
         rows = statement("runs/runtimes").execute(
             cursor,
             {
-                "organisation": organisation_id(),
+                "organisation": current_context().organisation_id,
                 "technology": technology,
                 "instance": instance,
                 "days": DAYS,

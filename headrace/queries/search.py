@@ -9,8 +9,8 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.access.sensitivity import Public, SubjectKey
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.queries.sql import statement
 
 MAX_WORDS = 12  # words per query
@@ -56,7 +56,7 @@ def search(engine: Engine, query: str, *, skip: int = 0, limit: int = 20) -> Sea
         rows = statement("datasets/search").execute(
             cursor,
             {
-                "organisation": organisation_id(),
+                "organisation": current_context().organisation_id,
                 "query": query.strip(),
                 "in_names": _query(tokens, "A"),
                 "anywhere": _query(tokens, ""),
@@ -71,7 +71,7 @@ def search(engine: Engine, query: str, *, skip: int = 0, limit: int = 20) -> Sea
 
 def _tokens(cursor: Cursor[Any], query: str) -> dict[str, tuple[str, ...] | None]:
     """Return the words of the query: None for a known one, otherwise its possible replacements."""
-    cursor.execute("SELECT * FROM catalog.known_words(%s, %s)", [organisation_id(), query])
+    cursor.execute("SELECT * FROM catalog.known_words(%s, %s)", [current_context().organisation_id, query])
     known = {row["token"]: row["is_known"] for row in cursor.fetchmany(MAX_WORDS)}
     return {token: None if is_known else _meant(cursor, token) for token, is_known in known.items()}
 
@@ -79,7 +79,8 @@ def _tokens(cursor: Cursor[Any], query: str) -> dict[str, tuple[str, ...] | None
 def _meant(cursor: Cursor[Any], token: str) -> tuple[str, ...]:
     """Return possible replacements of a misspelt word, most likely first."""
     cursor.execute(
-        "SELECT word FROM catalog.similar_words(%s, %s, %s) AS word", [organisation_id(), token, _SIMILAR]
+        "SELECT word FROM catalog.similar_words(%s, %s, %s) AS word",
+        [current_context().organisation_id, token, _SIMILAR],
     )
     likely = sorted(((_likeness(token, row["word"]), row["word"]) for row in cursor), reverse=True)
     return tuple(word for likeness, word in likely[:_MEANT] if likeness >= _LIKENESS)

@@ -12,8 +12,8 @@ from headrace.catalog.lookup import dataset_ids, find, named, which_partition
 from headrace.catalog.records import CheckResult, CheckStatus, Version
 from headrace.catalog.sensitivity import marked
 from headrace.catalog.versions import by_ids
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.errors import UnknownVersion
 from headrace.queries.rows import PublishedRow, VersionDetail, VersionRef, VersionRow
 from headrace.queries.sql import statement
@@ -97,7 +97,7 @@ def inputs_of_published(engine: Engine, keys: Sequence[str]) -> dict[str, set[UU
     found: dict[str, set[UUID]] = {key: set() for key in keys}
     with transaction(engine) as cursor:
         for row in statement("datasets/published_inputs").execute(
-            cursor, {"organisation": organisation_id(), "keys": list(keys)}
+            cursor, {"organisation": current_context().organisation_id, "keys": list(keys)}
         ):
             found[row["dataset"]].add(row["input_version_id"])
     return found
@@ -124,7 +124,10 @@ def published_rows(
     wanted = None if partitions is None else [partition or "" for partition in partitions]
     rows = (
         statement("datasets/published")
-        .execute(cursor, {"organisation": organisation_id(), "keys": list(keys), "partitions": wanted})
+        .execute(
+            cursor,
+            {"organisation": current_context().organisation_id, "keys": list(keys), "partitions": wanted},
+        )
         .fetchall()
     )
     found = by_ids(cursor, [row["dataset_version_id"] for row in rows])

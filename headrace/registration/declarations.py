@@ -11,13 +11,12 @@ from sqlalchemy import Engine
 from headrace.access.redacted_json import jsonb_without_secrets
 from headrace.catalog.locks import lock_registrations
 from headrace.catalog.records import DatasetRecord, ProcessRecord
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.database.jsonb import encoded, jsonb
 from headrace.errors import DeclaredElsewhere, ProjectNameTaken, UnknownDataset
 from headrace.publishing.withdrawal import follow_declarations
 from headrace.registration.sql import statement
-from headrace.settings import settings
 
 _MONTHS_AHEAD = 4  # run and event partitions created in advance, including last month's
 _REGISTER_PROJECT = """
@@ -72,9 +71,12 @@ def register(
             return []
         lock_registrations(cursor)
         _create_organisation(cursor)
-        project, platform = settings().project_name, version("headrace")
-        cursor.execute(_REGISTER_PROJECT, [organisation_id(), project, platform])
-        cursor.execute(_UPDATE_PROJECT, [platform, settings().project_id, organisation_id(), project])
+        project, platform = current_context().settings.project_name, version("headrace")
+        cursor.execute(_REGISTER_PROJECT, [current_context().organisation_id, project, platform])
+        cursor.execute(
+            _UPDATE_PROJECT,
+            [platform, current_context().settings.project_id, current_context().organisation_id, project],
+        )
         cursor.execute("SELECT catalog.make_partitions(now() - interval '1 month', %s)", [_MONTHS_AHEAD + 1])
         moved = _store_datasets(cursor, new_datasets, dataset_hashes) if new_datasets else []
         if new_processes:
@@ -86,8 +88,8 @@ def register(
 
 def require_project_name(cursor: Cursor[Any]) -> None:
     """Raise ProjectNameTaken if a project with another id is registered under this project's name."""
-    here = settings()
-    row = cursor.execute(_PROJECT_ID, [organisation_id(), here.project_name]).fetchone()
+    here = current_context().settings
+    row = cursor.execute(_PROJECT_ID, [current_context().organisation_id, here.project_name]).fetchone()
     if row and row["project_id"] and here.project_id and row["project_id"] != here.project_id:
         raise ProjectNameTaken(here.project_name)
 
@@ -95,7 +97,7 @@ def require_project_name(cursor: Cursor[Any]) -> None:
 def _create_organisation(cursor: Cursor[Any]) -> None:
     cursor.execute(
         "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
-        [organisation_id(), settings().organisation],
+        [current_context().organisation_id, current_context().settings.organisation],
     )
 
 
@@ -108,7 +110,12 @@ def record_load(engine: Engine, problems: Sequence[Mapping[str, Any]]) -> None:
     with transaction(engine) as cursor:
         _create_organisation(cursor)
         cursor.execute(
-            _RECORD_LOAD, [organisation_id(), settings().project_name, jsonb_without_secrets(problems)]
+            _RECORD_LOAD,
+            [
+                current_context().organisation_id,
+                current_context().settings.project_name,
+                jsonb_without_secrets(problems),
+            ],
         )
 
 
@@ -118,7 +125,7 @@ def link(cursor: Cursor[Any]) -> None:
 
     The caller must hold the lock of registrations.
     """
-    statement("link_datasets").execute(cursor, {"organisation": organisation_id()})
+    statement("link_datasets").execute(cursor, {"organisation": current_context().organisation_id})
 
 
 def transfer(engine: Engine, dataset: str) -> None:
@@ -127,7 +134,7 @@ def transfer(engine: Engine, dataset: str) -> None:
     Raises UnknownDataset.
     """
     with transaction(engine) as cursor:
-        owner = [settings().project_name, organisation_id(), dataset]
+        owner = [current_context().settings.project_name, current_context().organisation_id, dataset]
         if not cursor.execute(_TRANSFER_DATASET, owner).rowcount:
             raise UnknownDataset.among([dataset], ())
         cursor.execute(_TRANSFER_PROCESS, owner)
@@ -138,10 +145,10 @@ def _changed(cursor: Cursor[Any], table: str, key: str, hashes: Mapping[str, str
     cursor.execute(
         f"SELECT {key} AS key, declaration_hash, project FROM catalog.{table} "  # noqa: S608 - two constants of this module
         f"WHERE organisation_id = %s AND {key} = ANY (%s)",
-        [organisation_id(), list(hashes)],
+        [current_context().organisation_id, list(hashes)],
     )
     rows = cursor.fetchall()
-    here = settings().project_name
+    here = current_context().settings.project_name
     for row in rows:
         if row["project"] not in (None, here):
             raise DeclaredElsewhere(row["key"], row["project"], here)
@@ -156,7 +163,7 @@ def _store_datasets(
     keys = [record.key for record in records]
     former = {
         row["full_name"]: row["partition_definition"]
-        for row in cursor.execute(_PARTITIONS, [organisation_id(), keys])
+        for row in cursor.execute(_PARTITIONS, [current_context().organisation_id, keys])
     }
     _execute(cursor, "register_datasets", datasets=[_dataset_row(record, hashes) for record in records])
     repartitioned = {
@@ -165,8 +172,8 @@ def _store_datasets(
         if former.get(each.key, each.partition_definition) != each.partition_definition
     }
     moved = follow_declarations(cursor, repartitioned)
-    project = settings().project_name
-    ending = [f"project:{project}", f"{project} declares it again", organisation_id(), keys]
+    project = current_context().settings.project_name
+    ending = [f"project:{project}", f"{project} declares it again", current_context().organisation_id, keys]
     cursor.execute(_END_RETIREMENTS, ending)
     checks = [
         {
@@ -215,7 +222,7 @@ def _store_processes(
     statement("register_process_slas").execute(
         cursor,
         {
-            "organisation": organisation_id(),
+            "organisation": current_context().organisation_id,
             "processes": [record.key for record in records],
             "slas": jsonb(slas),
         },
@@ -242,7 +249,10 @@ def _dataset_row(record: DatasetRecord, hashes: Mapping[str, str]) -> dict[str, 
 
 
 def _require_datasets(cursor: Cursor[Any], keys: Iterable[str]) -> None:
-    cursor.execute("SELECT full_name FROM catalog.dataset WHERE organisation_id = %s", [organisation_id()])
+    cursor.execute(
+        "SELECT full_name FROM catalog.dataset WHERE organisation_id = %s",
+        [current_context().organisation_id],
+    )
     known = {row["full_name"] for row in cursor}
     unknown = set(keys) - known
     if unknown:
@@ -253,8 +263,8 @@ def _execute(
     cursor: Cursor[Any], name: str, keys: list[str] | None = None, **rows: Sequence[Mapping[str, Any]]
 ) -> None:
     parameters: dict[str, Any] = {name: jsonb_without_secrets(value) for name, value in rows.items()}
-    parameters["organisation"] = organisation_id()
-    parameters["project"] = settings().project_name
+    parameters["organisation"] = current_context().organisation_id
+    parameters["project"] = current_context().settings.project_name
     if keys is not None:
         parameters["datasets"] = keys
     statement(name).execute(cursor, parameters)

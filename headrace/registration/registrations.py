@@ -14,8 +14,8 @@ from sqlalchemy import Engine
 from headrace.access.redacted_json import jsonb_without_secrets
 from headrace.access.sensitivity import DatasetKey, Public
 from headrace.catalog.records import Column
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.errors import DecisionRefused, UnknownDataset
 from headrace.registration.sql import statement
@@ -134,13 +134,13 @@ def request(cursor: Cursor[Any], asked: RegistrationRequest, *, by: str) -> Regi
 
     Raises DecisionRefused if the dataset is declared, or an earlier request is pending.
     """
-    declared = cursor.execute(_DECLARED, [organisation_id(), asked.key]).fetchone()
+    declared = cursor.execute(_DECLARED, [current_context().organisation_id, asked.key]).fetchone()
     if declared is not None:
         place = f" at {declared['declared_at']}" if declared["declared_at"] else ""
         raise DecisionRefused(f"{asked.key} is declared{place}: change it there")
     namespace, _, name = asked.key.rpartition("/")
     parameters = {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "namespace": namespace,
         "name": name,
         "requested": jsonb_without_secrets({**asdict(asked), "tags": dict(asked.tags)}),
@@ -210,7 +210,7 @@ def _all(
     limit: int = 1,
 ) -> list[Registration]:
     parameters = {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "reg_id": registration_id,
         "status": status,
         "before_at": before and before[0],

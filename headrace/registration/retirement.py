@@ -12,11 +12,10 @@ from headrace.access.audit import sign
 from headrace.access.sensitivity import DatasetKey, Public
 from headrace.catalog.locks import lock_registrations
 from headrace.catalog.lookup import dataset_ids
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.errors import RetirementRefused
 from headrace.registration.sql import statement
-from headrace.settings import settings
 
 _CURRENT = """
 SELECT full_name AS key, retired_by AS by, reason, retired_at AS at
@@ -65,11 +64,11 @@ def retire_undeclared(engine: Engine, datasets: Collection[str], processes: Coll
     datasets, processes: the keys of all its declarations. Those of other projects, and external ones that no project
     declares, are not affected.
     """
-    project = settings().project_name
+    project = current_context().settings.project_name
     with transaction(engine) as cursor:
         lock_registrations(cursor)
         declared = {
-            "organisation": organisation_id(),
+            "organisation": current_context().organisation_id,
             "project": project,
             "datasets": list(datasets),
             "processes": list(processes),
@@ -81,10 +80,15 @@ def retire_undeclared(engine: Engine, datasets: Collection[str], processes: Coll
 def retirements(engine: Engine) -> list[Retirement]:
     """Return the retired datasets, those retired last first."""
     with transaction(engine) as cursor:
-        return [Retirement(**row) for row in cursor.execute(_CURRENT, [organisation_id()])]
+        return [Retirement(**row) for row in cursor.execute(_CURRENT, [current_context().organisation_id])]
 
 
 def _apply(cursor: Cursor[Any], change: str, keys: Sequence[str], by: str, reason: str) -> list[str]:
     sign(cursor, by)
-    parameters = {"organisation": organisation_id(), "keys": list(keys), "by": by, "reason": reason}
+    parameters = {
+        "organisation": current_context().organisation_id,
+        "keys": list(keys),
+        "by": by,
+        "reason": reason,
+    }
     return [row["key"] for row in statement(change).execute(cursor, parameters)]

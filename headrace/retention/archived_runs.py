@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from psycopg import Cursor
 from sqlalchemy import Engine
 
+from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.database.jsonb import jsonb
 from headrace.queries.rows import RunReport
@@ -21,7 +22,6 @@ from headrace.retention.history import dashed
 from headrace.retention.registry import Kind
 from headrace.retention.sql import statement
 from headrace.retention.visibility import files, visible_runs
-from headrace.settings import settings
 
 _ATTEMPT = (
     ("attempt", "number"),
@@ -41,7 +41,7 @@ def archived_reports(engine: Engine, prefix: str) -> tuple[RunReport, ...]:
 
     Raises ArchiveUnavailable on storage errors.
     """
-    archive = Archive(settings().archive_location)
+    archive = Archive(current_context().settings.archive_location)
     digits = prefix.replace("-", "")
     begins = pc.starts_with(pc.field("run_id"), dashed(digits)) | pc.starts_with(
         pc.field("root_dagster_run_id"), prefix

@@ -13,10 +13,9 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.access.grants import organisations
+from headrace.context import Principal, act_as, current_context, organisation_named
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id, organisation_named
 from headrace.database.locks import alone
-from headrace.database.principal import Principal, act_as
 from headrace.publishing.runs import reap
 from headrace.retention.compaction import merge_small
 from headrace.retention.files import Archive
@@ -24,7 +23,6 @@ from headrace.retention.late_events import drop_repeated_events, leave_late_runs
 from headrace.retention.registry import ArchivingElsewhere, KeptFile, Kind, sweep, write
 from headrace.retention.rows import stream
 from headrace.retention.sql import statement
-from headrace.settings import settings
 
 HOT_RETENTION = timedelta(days=90)
 ALERT_RETENTION = timedelta(
@@ -111,7 +109,7 @@ def _others(engine: Engine) -> list[Principal]:
     return [
         Principal(organisation_named(name), name, "platform", audit_only=True)
         for name in organisations(engine)
-        if name != settings().organisation
+        if name != current_context().settings.organisation
     ]
 
 
@@ -143,7 +141,7 @@ def archive(
 
     Raises ArchivingElsewhere while another process does this, ArchiveUnavailable on storage errors.
     """
-    before, files = _before(now, hot), Archive(settings().archive_location)
+    before, files = _before(now, hot), Archive(current_context().settings.archive_location)
     done = ArchivingResult()
     with alone(engine, "archive") as got:
         if not got:
@@ -172,7 +170,7 @@ def _before(now: datetime | None, hot: timedelta) -> datetime:
 
 
 def _cold(cursor: Cursor[Any], before: datetime) -> list[Cold]:
-    parameters = {"organisation": organisation_id(), "before": before}
+    parameters = {"organisation": current_context().organisation_id, "before": before}
     rows = statement("archive/months").execute(cursor, parameters)
     return [Cold(Kind(row["kind"]), row["month"], row["rows"]) for row in rows]
 
@@ -190,7 +188,7 @@ def _piece(
 ) -> Sequence[KeptFile]:
     """Archive one piece; () if no unlocked rows are left."""
     scope = {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "before": before,
         "first": of.month,
         "last": (of.month + timedelta(days=32)).replace(day=1),
@@ -253,7 +251,11 @@ def _forget_alerts(engine: Engine, before: datetime) -> int:
 
 
 def _delete(engine: Engine, what: str, before: datetime) -> int:
-    parameters = {"organisation": organisation_id(), "before": before, "most": _DELETE_BATCH_SIZE}
+    parameters = {
+        "organisation": current_context().organisation_id,
+        "before": before,
+        "most": _DELETE_BATCH_SIZE,
+    }
     deleted = 0
     while True:
         with transaction(engine) as cursor:

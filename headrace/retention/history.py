@@ -14,15 +14,14 @@ import pyarrow.compute as pc
 from sqlalchemy import Engine
 
 from headrace.catalog.records import RunState
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.errors import UnknownRun
 from headrace.retention.files import Archive, ArchiveFileGone
 from headrace.retention.registry import EVER, Kind
 from headrace.retention.rows import TIME
 from headrace.retention.sql import statement
 from headrace.retention.visibility import files, visible_runs
-from headrace.settings import settings
 
 LIMIT = 100
 _DIGITS = 32  # hexadecimal digits of a UUID
@@ -159,7 +158,7 @@ class _Scope:
         self.since, self.until, self.limit = since or EVER[0], until or EVER[1], limit
         digits = None if run is None else _digits(run)
         self.parameters: dict[str, Any] = {
-            "organisation": organisation_id(),
+            "organisation": current_context().organisation_id,
             "process": process,
             "lower": digits and UUID(digits.ljust(_DIGITS, "0")),
             "upper": digits and UUID(digits.ljust(_DIGITS, "f")),
@@ -223,7 +222,7 @@ def _merged(
     wanted: Sequence[pc.Expression],
     read: Callable[[dict[str, Any], str], dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    archive = Archive(settings().archive_location)
+    archive = Archive(current_context().settings.archive_location)
     identity = "run_id" if kind is Kind.RUN else "content_hash"
     conditions = [*scope.times(kind.time), *wanted]
     expression = conditions[0]

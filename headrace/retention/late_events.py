@@ -17,8 +17,8 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.catalog.locks import lock_completions, lock_events
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.events.reports import Processes, reports_of_runs
 from headrace.job_reports.projection import project_runs
@@ -48,7 +48,7 @@ def restore_late_runs(engine: Engine, archive: Archive) -> int:
     box, and removed from the archive. If killed in between, it is repeated, without further effect.
     """
     with transaction(engine) as cursor:
-        parameters = {"organisation": organisation_id()}
+        parameters = {"organisation": current_context().organisation_id}
         late = [str(row["run_id"]) for row in statement("archive/late_runs").execute(cursor, parameters)]
         known = _found(archive, kept(cursor, Kind.RUN), late)
         events = kept(cursor, Kind.EVENT)
@@ -75,9 +75,12 @@ def _restore_reports(
     boxed = [run_id for run_id in restored if archived[run_id].box]
     if reports:
         with transaction(engine) as cursor:
-            lock_events(cursor, organisation_id())
+            lock_events(cursor, current_context().organisation_id)
             lock_completions(cursor)
-            again = {"organisation": organisation_id(), "digests": [row["content_hash"] for row in reports]}
+            again = {
+                "organisation": current_context().organisation_id,
+                "digests": [row["content_hash"] for row in reports],
+            }
             repeated = {
                 row["content_hash"]: row["historical"]
                 for row in statement("archive/take_repeated_reports").execute(cursor, again)
@@ -109,7 +112,10 @@ def _restore_openlineage(
         for begin in range(0, len(these), BATCH_SIZE):
             some = these[begin : begin + BATCH_SIZE]
             outcomes = ingest(
-                engine, organisation_id(), [payload for _, payload in some], historical=historical
+                engine,
+                current_context().organisation_id,
+                [payload for _, payload in some],
+                historical=historical,
             )
             refused |= {some[outcome.index][0] for outcome in outcomes if outcome.result is Result.REFUSED}
     return {run_id for run_id, _, _ in events} - refused
@@ -144,7 +150,7 @@ def drop_repeated_events(cursor: Cursor[Any], archive: Archive, hot: timedelta) 
     if not known:
         return 0
     parameters = {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "times": [time for time, _ in known],
         "hashes": [digest for _, digest in known],
     }
@@ -168,7 +174,7 @@ def _withdraw(engine: Engine, archive: Archive, run_ids: Sequence[str]) -> None:
                     day = row["event_time"].astimezone(UTC).date().isoformat()
                     counts[day, row["event_type"]] += 1
         rows = [{"day": day, "event_type": kind, "events": number} for (day, kind), number in counts.items()]
-        parameters = {"organisation": organisation_id(), "counts": jsonb(rows)}
+        parameters = {"organisation": current_context().organisation_id, "counts": jsonb(rows)}
         statement("archive/uncount_events").execute(cursor, parameters)
 
 

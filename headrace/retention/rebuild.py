@@ -14,9 +14,8 @@ from psycopg.rows import dict_row
 from sqlalchemy import Engine
 
 from headrace.catalog.locks import lock_completions, lock_events
+from headrace.context import act_as, current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id as configured_organisation
-from headrace.database.principal import act_as
 from headrace.events.reports import Processes, StoredReport, stored_report
 from headrace.job_reports.projection import derive_runs, project_outputs
 from headrace.openlineage.completions import complete
@@ -26,7 +25,6 @@ from headrace.openlineage.renames import decide_again
 from headrace.retention.files import Archive
 from headrace.retention.registry import Kind, kept
 from headrace.retention.sql import statement
-from headrace.settings import settings
 
 _T = TypeVar("_T")
 _CLEARING = (
@@ -77,7 +75,7 @@ def rebuild(engine: Engine, organisation_id: UUID | None = None) -> Rebuilt:
 
     Raises ArchiveUnavailable, CatalogUnavailable; InvalidEvent for an event that `ingest` would not have stored.
     """
-    organisation = organisation_id or configured_organisation()
+    organisation = organisation_id or current_context().organisation_id
     with act_as(None), transaction(engine) as cursor:
         owner = owner_of(cursor, organisation)
         lock_events(cursor, organisation)
@@ -98,7 +96,7 @@ def _collect(cursor: Cursor[Any], organisation: UUID) -> Rebuilt:
     """Collect all raw events, and the archived and live runs, in temporary tables."""
     for step in statement("rebuild/collect").text.split(b";"):
         cursor.execute(step, [])
-    archive, archived = Archive(settings().archive_location), 0
+    archive, archived = Archive(current_context().settings.archive_location), 0
     for file in kept(cursor, Kind.EVENT):
         archived += _copy(cursor, _COPY_EVENTS, archive, file.location, _OF_EVENTS)
     for file in kept(cursor, Kind.RUN):

@@ -14,8 +14,8 @@ import pyarrow as pa
 from psycopg import Cursor
 from sqlalchemy import Engine
 
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation, organisation_id
 from headrace.errors import CatalogError
 from headrace.retention.files import Archive
 from headrace.retention.rows import bounds
@@ -77,7 +77,12 @@ def kept(
     cursor: Cursor[Any], kind: Kind, since: datetime = EVER[0], until: datetime = EVER[1]
 ) -> list[KeptFile]:
     """Return the files with rows of the kind from [since, until), those with the newest rows first."""
-    parameters = {"organisation": organisation_id(), "kind": kind, "since": since, "until": until}
+    parameters = {
+        "organisation": current_context().organisation_id,
+        "kind": kind,
+        "since": since,
+        "until": until,
+    }
     rows = statement("archive/files").execute(cursor, parameters).fetchall()
     return [KeptFile(**{**row, "kind": Kind(row["kind"])}) for row in rows]
 
@@ -97,9 +102,11 @@ def write(
     """
     file_id = uuid4()
     stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{file_id.hex[:8]}"
-    location = f"{quote(organisation(), safe='')}/{kind.folder}/month={month:%Y-%m}/{stamp}.parquet"
+    location = (
+        f"{quote(current_context().organisation, safe='')}/{kind.folder}/month={month:%Y-%m}/{stamp}.parquet"
+    )
     with transaction(engine) as entering:
-        entering.execute(_ENTER, [file_id, organisation_id(), kind, month, location])
+        entering.execute(_ENTER, [file_id, current_context().organisation_id, kind, month, location])
     seen = _Seen(kind.time)
     size = archive.write(location, schema, seen.through(batches))
     file = KeptFile(file_id, kind, month, location, *seen.bounds(), seen.rows, size)
@@ -118,7 +125,7 @@ def sweep(engine: Engine, archive: Archive) -> None:
     Only while no one else writes to the archive.
     """
     with transaction(engine) as cursor:
-        left = cursor.execute(_LEFT, [organisation_id()]).fetchall()
+        left = cursor.execute(_LEFT, [current_context().organisation_id]).fetchall()
     for row in left:
         with transaction(engine) as cursor:
             # The entry first: a concurrent user of the file is waited for, or fails.

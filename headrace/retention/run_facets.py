@@ -12,8 +12,8 @@ from uuid import UUID
 from sqlalchemy import Engine
 
 from headrace.access.sensitivity import Public, Shown, SubjectKey
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.database.jsonb import jsonb
 from headrace.openlineage.facet_schemas import RUN, facet_schemas
 from headrace.queries.facets import FacetRow
@@ -68,7 +68,7 @@ def run_facets(engine: Engine, run: RunReport) -> RunFacets:
     """
     origin = _origin(engine, run)
     wanted = {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "run_id": run.run_id,
         "reported": origin and origin.reported,
         "process": origin and origin.process,

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlalchemy import Engine
 
+from headrace.context import current_context, without_row_security
 from headrace.database.connection import transaction
-from headrace.database.principal import is_narrow, without_row_security
+from headrace.database.row_security import is_narrow
 from headrace.queries.visibility import visible_processes
 from headrace.retention.files import Archive
 from headrace.retention.registry import EVER, KeptFile, Kind, kept
-from headrace.settings import settings
 
 
 def files(engine: Engine, kind: Kind, since: datetime = EVER[0], until: datetime = EVER[1]) -> list[KeptFile]:
@@ -41,7 +41,7 @@ def visible_runs(engine: Engine, rows: pa.Table) -> pa.Table:
 
 def archived_run(engine: Engine, run_id: UUID, started_at: datetime) -> dict[str, Any] | None:
     """Return the row of an archived run, as in the file; None if it does not exist, or is hidden from the caller."""
-    archive, wanted = Archive(settings().archive_location), pc.field("run_id") == str(run_id)
+    archive, wanted = Archive(current_context().settings.archive_location), pc.field("run_id") == str(run_id)
     for file in files(engine, Kind.RUN, started_at, started_at + timedelta(microseconds=1)):
         for row in visible_runs(engine, archive.read(file.location, where=wanted)).to_pylist():
             return dict(row)
@@ -52,7 +52,7 @@ def archived_events_of(
     engine: Engine, run_id: UUID, process: str, since: datetime, until: datetime
 ) -> Iterator[dict[str, Any]]:
     """Yield the archived events of this run of this process, from [since, until), as in the files."""
-    archive = Archive(settings().archive_location)
+    archive = Archive(current_context().settings.archive_location)
     wanted = (pc.field("run_id") == str(run_id)) & (pc.field("process_key") == process)
     columns = ("event_time", "content_hash", "payload_json")
     for file in files(engine, Kind.EVENT, since, until):

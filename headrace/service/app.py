@@ -10,6 +10,7 @@ import anyio.to_thread
 from fastapi import FastAPI
 from sqlalchemy import Engine
 
+from headrace.context import current_context
 from headrace.service.api import (
     alerts,
     audit,
@@ -33,7 +34,6 @@ from headrace.service.http.head_requests import Heads
 from headrace.service.http.limits import Limits
 from headrace.service.http.metrics import Metrics, Observing
 from headrace.service.pages import alerts as alert_page
-from headrace.settings import settings
 
 _THREADS = 14  # concurrent database requests: slightly fewer than the engine has connections
 
@@ -52,7 +52,7 @@ def create_app(engine: Engine) -> FastAPI:
     app.add_middleware(Heads)
     app.add_middleware(Bodies)
     app.add_middleware(security.AuthenticatedBodies)
-    app.add_middleware(Limits, rate=settings().requests_per_second)
+    app.add_middleware(Limits, rate=current_context().settings.requests_per_second)
     app.add_middleware(Observing, metrics=metrics)
     problems.install(app)
     security.install(app, engine)

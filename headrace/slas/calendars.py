@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -48,7 +48,7 @@ def load(cursor: Cursor[Any]) -> Calendars:
     """Load the calendars of all scanned estates."""
     cursor.execute(
         "SELECT instance, name, days FROM catalog.business_calendar WHERE organisation_id = %s",
-        [organisation_id()],
+        [current_context().organisation_id],
     )
     return Calendars({(row["instance"], row["name"]): frozenset(row["days"]) for row in cursor.fetchall()})
 

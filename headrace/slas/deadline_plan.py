@@ -13,7 +13,7 @@ from psycopg import Cursor
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.database.jsonb import encoded
 from headrace.slas.calendars import Calendars, UnknownCalendar
 from headrace.slas.deadlines import NoDeadline, following, preceding
@@ -53,7 +53,7 @@ class _Deadlines:
 
 def changed_at(cursor: Cursor[Any]) -> datetime | None:
     """Return when an SLA was last changed or removed that has objectives by its former terms; None if none was."""
-    row = cursor.execute(_CHANGED_AT, [organisation_id()]).fetchone()
+    row = cursor.execute(_CHANGED_AT, [current_context().organisation_id]).fetchone()
     return row["changed_at"] if row else None
 
 
@@ -63,7 +63,11 @@ def compile_slas(cursor: Cursor[Any], calendars: Calendars, now: datetime) -> Pl
     Deadlines before `now` are ignored, except one that is late and that the new terms have too. An invalid objective is
     stored with the error as its reason.
     """
-    rows = statement("objectives/to_compile").execute(cursor, {"organisation": organisation_id()}).fetchall()
+    rows = (
+        statement("objectives/to_compile")
+        .execute(cursor, {"organisation": current_context().organisation_id})
+        .fetchall()
+    )
     if not rows:
         return PlanChanges()
 
@@ -81,7 +85,11 @@ def compile_slas(cursor: Cursor[Any], calendars: Calendars, now: datetime) -> Pl
         for objective in meant(row["definition"])
     )
     stage(cursor, "given", _GIVEN, given)
-    parameters = {"organisation": organisation_id(), "now": now, "slas": [row["sla_id"] for row in rows]}
+    parameters = {
+        "organisation": current_context().organisation_id,
+        "now": now,
+        "slas": [row["sla_id"] for row in rows],
+    }
     withdrawn = statement("objectives/withdraw").execute(cursor, parameters).fetchall()
     statement("objectives/compile").execute(cursor, parameters)
     return PlanChanges(len(rows), frozenset(row["incident_id"] for row in withdrawn))

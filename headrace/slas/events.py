@@ -12,8 +12,8 @@ from uuid import UUID
 from psycopg import Cursor
 from sqlalchemy import Engine
 
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.database.jsonb import encoded
 from headrace.severity import Severity
 from headrace.slas.sql import statement
@@ -112,14 +112,16 @@ def record(cursor: Cursor[Any], alert_events: Sequence[AlertEvent], now: datetim
         for place, each in enumerate(alert_events)
     )  # fmt: skip
     stage(cursor, "happened", _HAPPENED, rows)
-    statement("record_alert_events").execute(cursor, {"organisation": organisation_id(), "now": now})
+    statement("record_alert_events").execute(
+        cursor, {"organisation": current_context().organisation_id, "now": now}
+    )
 
 
 def alert_events_of(engine: Engine, incident_id: UUID) -> list[StoredAlertEvent]:
     """Return all events of an incident, in order."""
     with transaction(engine) as cursor:
         rows = statement("incidents/alert_events").execute(
-            cursor, {"organisation": organisation_id(), "incident_id": incident_id}
+            cursor, {"organisation": current_context().organisation_id, "incident_id": incident_id}
         )
         return [_stored(row) for row in rows]
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Engine
 
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.slas import graph
 from headrace.slas.forecasting.forecasts import learn, predict
 from headrace.slas.sql import statement
@@ -45,7 +45,7 @@ def critical_path(engine: Engine, key: str, zone: str, now: datetime) -> list[St
         whole = graph.load(cursor)
         named = (
             statement("queries/named")
-            .execute(cursor, {"organisation": organisation_id(), "key": key})
+            .execute(cursor, {"organisation": current_context().organisation_id, "key": key})
             .fetchone()
         )
         if named is None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from psycopg import Cursor
 from psycopg.rows import tuple_row
 
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.slas.sql import statement
 
 
@@ -49,7 +49,7 @@ class Graph:
 def load(cursor: Cursor[Any]) -> Graph:
     """Load the current edges: between datasets and the processes that read and write them, and between dependent
     jobs."""
-    rows = statement("graph").execute(cursor, {"organisation": organisation_id()})
+    rows = statement("graph").execute(cursor, {"organisation": current_context().organisation_id})
     rows.row_factory = tuple_row  # type: ignore[assignment]
     return graph_of(rows.fetchall())  # type: ignore[arg-type]
 

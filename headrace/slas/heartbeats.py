@@ -7,7 +7,7 @@ from typing import Any
 
 from psycopg import Cursor
 
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.severity import Severity
 from headrace.slas.causes import Issue
 from headrace.slas.events import AlertEvent, Kind, Subject, SubjectType
@@ -25,7 +25,7 @@ def detect_silent_sensors(cursor: Cursor[Any], incidents: Incidents, now: dateti
         "AND CASE WHEN incident_id IS NULL "
         "THEN greatest(ticked_at, steady_since) + silent_after * interval '1 second' < %s "
         "ELSE ticked_at + silent_after * interval '1 second' >= %s END ORDER BY sensor",
-        [organisation_id(), now, now],
+        [current_context().organisation_id, now, now],
     )
     events: list[AlertEvent] = []
     for row in cursor.fetchall():
@@ -54,7 +54,7 @@ def note(cursor: Cursor[Any], events: list[AlertEvent]) -> None:
             "UPDATE catalog.heartbeat SET incident_id = %s WHERE organisation_id = %s AND sensor = %s",
             [
                 each.incident_id if each.kind is Kind.SENSOR_SILENT else None,
-                organisation_id(),
+                current_context().organisation_id,
                 each.subject.key,
             ],
         )

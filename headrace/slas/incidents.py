@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 from psycopg import Cursor
 
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.database.jsonb import jsonb
 from headrace.severity import Severity
 from headrace.slas.causes import Causes, Issue
@@ -122,11 +122,15 @@ class Incidents:
                 }
                 for each in self._moved.values()
             ]
-            parameters = {"organisation": organisation_id(), "now": now, "moved": jsonb(moved)}
+            parameters = {
+                "organisation": current_context().organisation_id,
+                "now": now,
+                "moved": jsonb(moved),
+            }
             statement("incidents/join").execute(cursor, parameters)
         rows = [_row(each) for each in self._by_id.values() if each.changed]
         if rows:
-            parameters = {"organisation": organisation_id(), "incidents": jsonb(rows)}
+            parameters = {"organisation": current_context().organisation_id, "incidents": jsonb(rows)}
             statement("incidents/write").execute(cursor, parameters)
         return [
             AlertEvent(
@@ -167,7 +171,7 @@ class Incidents:
 
 def load(cursor: Cursor[Any]) -> Incidents:
     """Load the open incidents."""
-    rows = statement("incidents/open").execute(cursor, {"organisation": organisation_id()})
+    rows = statement("incidents/open").execute(cursor, {"organisation": current_context().organisation_id})
     return Incidents(
         [
             OpenIncident(
@@ -208,7 +212,7 @@ def close(
             hit.setdefault(each.incident_id, set()).add(each.subject.key)
             if each.kind in (Kind.RUN_FAILED, Kind.CHECK_FAILED):
                 failed.add(each.incident_id)
-    parameters = {"organisation": organisation_id(), "now": now, "failed": list(failed)}
+    parameters = {"organisation": current_context().organisation_id, "now": now, "failed": list(failed)}
     return [
         AlertEvent(
             Kind.INCIDENT_CLOSED,

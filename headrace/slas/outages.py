@@ -7,8 +7,8 @@ from uuid import UUID
 
 from sqlalchemy import Engine
 
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.slas.sql import statement
 
 
@@ -22,7 +22,7 @@ def plan_outage(
     if ends_at <= begins_at:
         raise ValueError(f"the outage ends at {ends_at:%Y-%m-%d %H:%M}, before it begins")
     parameters = {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "subjects": subjects,
         "begins_at": begins_at,
         "ends_at": ends_at,

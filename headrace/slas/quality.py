@@ -12,7 +12,7 @@ from psycopg import Cursor
 
 from headrace.catalog.outbox import Position, position
 from headrace.catalog.schema import classify, schema_hash
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.queries.schemas import schema_columns
 from headrace.severity import Severity
 from headrace.slas.causes import Issue
@@ -45,7 +45,7 @@ class DetectedEvents:
 def detect(cursor: Cursor[Any], since: datetime, now: datetime) -> DetectedEvents:
     """Detect problems since the last tick, each event once."""
     found = DetectedEvents()
-    parameters = {"organisation": organisation_id(), "since": since, "now": now}
+    parameters = {"organisation": current_context().organisation_id, "since": since, "now": now}
     for row in statement("failed_runs").execute(cursor, parameters).fetchall():
         _failed_run(found, row)
     for row in _new_versions(cursor, now):
@@ -58,7 +58,9 @@ def detect(cursor: Cursor[Any], since: datetime, now: datetime) -> DetectedEvent
 
 def open_issues(cursor: Cursor[Any], now: datetime) -> list[Issue]:
     """Return the issues of open incidents and objectives before this tick."""
-    rows = statement("issues").execute(cursor, {"organisation": organisation_id(), "now": now})
+    rows = statement("issues").execute(
+        cursor, {"organisation": current_context().organisation_id, "now": now}
+    )
     return [
         Issue(
             subject_of(row),
@@ -78,7 +80,7 @@ def open_issues(cursor: Cursor[Any], now: datetime) -> list[Issue]:
 
 def settled(cursor: Cursor[Any]) -> frozenset[UUID]:
     """Return the subjects whose objectives are all met, or met late."""
-    rows = statement("met_subjects").execute(cursor, {"organisation": organisation_id()})
+    rows = statement("met_subjects").execute(cursor, {"organisation": current_context().organisation_id})
     return frozenset(row["subject_id"] for row in rows)
 
 
@@ -101,12 +103,12 @@ def _new_versions(cursor: Cursor[Any], now: datetime) -> list[dict[str, Any]]:
     """Return versions in the outbox since the previous tick; the first tick starts at the current position."""
     known = cursor.execute(
         "SELECT transaction_id, outbox_id FROM catalog.outbox_reader WHERE organisation_id = %s AND reader = %s",
-        [organisation_id(), _READER],
+        [current_context().organisation_id, _READER],
     ).fetchone()
     rows: list[dict[str, Any]] = []
     if known is not None:
         parameters = {
-            "organisation": organisation_id(),
+            "organisation": current_context().organisation_id,
             "now": now,
             "limit": _BATCH_SIZE,
             "no_schema": schema_hash(()),
@@ -115,7 +117,9 @@ def _new_versions(cursor: Cursor[Any], now: datetime) -> list[dict[str, Any]]:
         rows = statement("new_versions").execute(cursor, parameters).fetchall()
     if known is None or rows:
         reached = Position(rows[-1]["transaction_id"], rows[-1]["outbox_id"]) if rows else position(cursor)
-        cursor.execute(_REACHED, [_READER, reached.transaction_id, reached.outbox_id, organisation_id()])
+        cursor.execute(
+            _REACHED, [_READER, reached.transaction_id, reached.outbox_id, current_context().organisation_id]
+        )
     return rows
 
 

@@ -12,8 +12,8 @@ from uuid import UUID
 from sqlalchemy import Engine
 
 from headrace.access.sensitivity import Public, Sensitive, SensitiveIf, SubjectKey
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.errors import UnknownSla
 from headrace.queries.rows import DatasetStatus
 from headrace.slas.objectives import ObjectiveKind
@@ -173,7 +173,7 @@ class OutOfOrder:
 
 def out_of_order(engine: Engine, few: int) -> list[OutOfOrder]:
     """Return late, missed and at-risk objectives as of the last tick, worst first."""
-    parameters = {"organisation": organisation_id(), "states": list(OUT_OF_ORDER), "few": few}
+    parameters = {"organisation": current_context().organisation_id, "states": list(OUT_OF_ORDER), "few": few}
     with transaction(engine) as cursor:
         rows = statement("queries/out_of_order").execute(cursor, parameters).fetchall()
     found = {row["state"]: row for row in rows}
@@ -201,7 +201,7 @@ def sla_statuses(
     states, kinds, keys: filters; empty for all.
     """
     parameters = {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "states": list(states),
         "kinds": list(kinds),
         "keys": list(keys),
@@ -267,7 +267,7 @@ def attention_counts(
 def sla_history(engine: Engine, key: str, since: datetime, until: datetime, limit: int = 50) -> SlaHistory:
     """Return the SLA history of a dataset or process. Raises UnknownSla if it never had an SLA."""
     parameters = {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "key": key,
         "since": since,
         "until": until,
@@ -294,7 +294,12 @@ def incidents(
     engine: Engine, *, open_only: bool = True, key: str | None = None, limit: int = 50
 ) -> list[Incident]:
     """Return incidents, newest first; key: only those whose cause or member is this dataset or process."""
-    parameters = {"organisation": organisation_id(), "open_only": open_only, "key": key, "limit": limit}
+    parameters = {
+        "organisation": current_context().organisation_id,
+        "open_only": open_only,
+        "key": key,
+        "limit": limit,
+    }
     with transaction(engine) as cursor:
         rows = statement("queries/incidents").execute(cursor, parameters).fetchall()
     return [

@@ -12,7 +12,7 @@ from uuid import UUID
 from psycopg import Cursor
 from pydantic_core import from_json
 
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.slas.events import Subject, SubjectType
 from headrace.slas.objectives import ObjectiveKind, Terms, terms
 from headrace.slas.sql import statement
@@ -90,7 +90,11 @@ def due(cursor: Cursor[Any], now: datetime, *, all_deadlines: bool = False) -> l
 
     all_deadlines: include all with a deadline, because time-zone rules have changed.
     """
-    parameters = {"organisation": organisation_id(), "now": now, "all_deadlines": all_deadlines}
+    parameters = {
+        "organisation": current_context().organisation_id,
+        "now": now,
+        "all_deadlines": all_deadlines,
+    }
     rows = statement("due").execute(cursor, parameters)
     return [_pending(row) for row in rows]
 
@@ -100,7 +104,7 @@ def outages(cursor: Cursor[Any], since: datetime) -> list[tuple[str, Pause]]:
     cursor.execute(
         "SELECT subjects, begins_at, ends_at, reason FROM catalog.planned_outage "
         "WHERE organisation_id = %s AND ends_at >= %s ORDER BY begins_at, outage_id",
-        [organisation_id(), since],
+        [current_context().organisation_id, since],
     )
     return [
         (row["subjects"], Pause(row["begins_at"], row["ends_at"], _outage_reason(row)))
@@ -144,7 +148,7 @@ def write(cursor: Cursor[Any], evaluated: Sequence[EvaluatedObjective], now: dat
             for each, outcome in outcomes.values()
         ),
     )
-    statement("write").execute(cursor, {"organisation": organisation_id(), "now": now})
+    statement("write").execute(cursor, {"organisation": current_context().organisation_id, "now": now})
 
 
 def _evaluated_row(evaluated: EvaluatedObjective) -> Sequence[object]:

@@ -14,8 +14,8 @@ from uuid import UUID
 from psycopg import Cursor
 from sqlalchemy import Engine
 
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.severity import Severity
 from headrace.slas import (
     calendars,
@@ -113,7 +113,7 @@ def evaluate(engine: Engine, now: datetime | None = None) -> Tick:
 
 def _is_alone(cursor: Cursor[Any]) -> bool:
     """Take the lock of evaluation until the transaction ends; returns False if another process has it."""
-    key = int.from_bytes(organisation_id().bytes[:4], "big", signed=True)
+    key = int.from_bytes(current_context().organisation_id.bytes[:4], "big", signed=True)
     got = cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s) AS got", [_LOCK, key]).fetchone()
     return bool(got and got["got"])
 
@@ -208,7 +208,7 @@ def _begin(cursor: Cursor[Any], now: datetime) -> tuple[datetime, bool]:
     Failures are new since shortly before the last tick; in the first tick, since now.
     """
     parameters = {
-        "organisation": organisation_id(), "now": now, "pause": _PAUSE, "zone_rules": zones.rules(),
+        "organisation": current_context().organisation_id, "now": now, "pause": _PAUSE, "zone_rules": zones.rules(),
     }  # fmt: skip
     row = statement("begin_tick").execute(cursor, parameters).fetchone()
     if row is None or row["before"] is None:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import dagster as dg
 from pydantic import Field
 
-from headrace.settings import settings
+from headrace.context import current_context
 from headrace.spark import jvm
 from headrace.spark.errors import DiskFull, SparkUnavailable
 from headrace.spark.java import require_java
@@ -92,13 +92,13 @@ class SparkResource(dg.ConfigurableResource[None]):
 
     def _address(self) -> tuple[str, str | None]:
         """Return the address of Spark: (master, remote)."""
-        configured = settings().spark
+        configured = current_context().settings.spark
         if self.remote or self.master:
             return self.master or "", self.remote
         return configured.master, configured.remote
 
     def _conf(self) -> dict[str, str]:
-        return {**settings().spark.conf, **self.conf}
+        return {**current_context().settings.spark.conf, **self.conf}
 
     def _start(self) -> SparkSession:
         from pyspark.sql import SparkSession
@@ -117,7 +117,9 @@ class SparkResource(dg.ConfigurableResource[None]):
             if local:
                 # For Python functions Spark would start the `python3` of the PATH, which may be a different one.
                 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-            warehouse = {"spark.sql.warehouse.dir": (settings().home.resolve() / "spark").as_uri()}
+            warehouse = {
+                "spark.sql.warehouse.dir": (current_context().settings.home.resolve() / "spark").as_uri()
+            }
             conf = {**DRIVER_DEFAULTS, **local, **warehouse, **conf}
             builder = builder.master(master)
         for key, value in conf.items():
@@ -184,7 +186,7 @@ def file_session() -> SparkSession:
 
     An existing session of the process is reused. Raises SparkUnavailable, always with Spark Connect.
     """
-    if settings().spark.remote:
+    if current_context().settings.spark.remote:
         raise SparkUnavailable(
             "Spark Connect has no access to files of other filesystems; mount them here (file:///...), or set "
             "spark.master instead of spark.remote."

@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 from sqlalchemy import Engine
 
+from headrace.context import current_context
 from headrace.queries.pointers import in_turn
-from headrace.settings import settings
 from headrace.stores.protocol import LazySession, Reference
 from headrace.stores.registry import STORES
 
@@ -25,7 +25,7 @@ def update_references(
     with in_turn(engine, dataset, partitions) as published:
         if published.metadata.get("external"):
             return []
-        warehouse_uri = published.metadata.get("warehouse") or settings().warehouse_uri
+        warehouse_uri = published.metadata.get("warehouse") or current_context().settings.warehouse_uri
         stores = {row.version.store for row in published.rows} | published.withdrawn.keys()
         return [
             reference

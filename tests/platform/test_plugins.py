@@ -28,7 +28,7 @@ from headrace.alerts.rules import Destination, Limit
 from headrace.catalog.locators import RelationLocator, SnapshotLocator, locator_metadata
 from headrace.catalog.records import Column, InputRequest, Version, VersionDraft
 from headrace.cli import app
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.declarations.loading.project import load
 from headrace.exports.exporter import EXPORTERS
 from headrace.orchestration.event_sources import EVENT_SOURCES
@@ -323,7 +323,7 @@ def test_a_channel_delivers_to_its_scheme() -> None:
 def test_an_exporter_writes_its_format(engine: Engine) -> None:
     register(engine, [], [])
     file = io.BytesIO()
-    assert EXPORTERS.get("acme-csv").write(engine, organisation_id(), file) == "1 line"
+    assert EXPORTERS.get("acme-csv").write(engine, current_context().organisation_id, file) == "1 line"
     assert file.getvalue() == b"kind,id\n"
     with pytest.raises(UnknownPlugin, match="Installed: acme-csv, "):
         EXPORTERS.get("acme-xml")

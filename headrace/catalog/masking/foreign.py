@@ -13,7 +13,7 @@ from typing import Any
 from headrace.access.sensitivity import MASK, Sensitive
 from headrace.catalog.masking.policy import Policy, Subject, masked, unless_changed
 from headrace.catalog.naming import Name, key_of, own_namespace, place
-from headrace.database.ids import organisation
+from headrace.context import current_context
 
 _FACET_ADDRESS = "_schemaURL"
 _OF_EVERY_FACET = frozenset({"_producer", _FACET_ADDRESS, "_deleted"})
@@ -192,5 +192,5 @@ def _subject(value: Mapping[str, Any], about: Subject) -> Subject:
 
 
 def _key(namespace: str, name: str) -> str:
-    own = own_namespace(organisation())
+    own = own_namespace(current_context().organisation)
     return key_of(place(Name(namespace, name), own).name, own)

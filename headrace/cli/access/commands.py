@@ -244,9 +244,9 @@ def dev_token(
 ) -> None:
     """Issue a user token for development without an issuer."""
     from headrace.access.issuers import DevelopmentIssuer
-    from headrace.settings import settings
+    from headrace.context import current_context
 
-    typer.echo(DevelopmentIssuer(settings()).issue(user, timedelta(hours=hours)))
+    typer.echo(DevelopmentIssuer(current_context().settings).issue(user, timedelta(hours=hours)))
 
 
 @app.command(epilog=examples("headrace access organisation acme"))

@@ -36,11 +36,13 @@ _NewName = Annotated[str, typer.Argument(metavar="NAME", help="The new name, dom
 )
 def alias(dataset: _NamedDataset, name: _Name, reason: _Reason) -> None:
     """Add an alias, so that events about it count for the dataset."""
+    from headrace.context import current_context
     from headrace.database.connection import connect
-    from headrace.database.ids import organisation_id
     from headrace.openlineage import renames as renaming
 
-    renaming.alias(connect(), organisation_id(), dataset, name, by=getpass.getuser(), reason=reason)
+    renaming.alias(
+        connect(), current_context().organisation_id, dataset, name, by=getpass.getuser(), reason=reason
+    )
     typer.echo(f"{name} is now an alias of {dataset}")
 
 
@@ -55,13 +57,15 @@ def merge(dataset: _NamedDataset, into: _Into, reason: _Reason, yes: Yes = False
     Versions, lineage, checks and names of the first become the second's. This cannot be undone. The first one is still
     found by its names and its id.
     """
+    from headrace.context import current_context
     from headrace.database.connection import connect
-    from headrace.database.ids import organisation_id
     from headrace.openlineage import renames as renaming
 
     if not yes:
         typer.confirm(f"Merge {dataset} into {into}? This cannot be undone.", abort=True)
-    renaming.merge(connect(), organisation_id(), dataset, into, by=getpass.getuser(), reason=reason)
+    renaming.merge(
+        connect(), current_context().organisation_id, dataset, into, by=getpass.getuser(), reason=reason
+    )
     typer.echo(f"{dataset} is merged into {into}")
 
 
@@ -70,11 +74,13 @@ def merge(dataset: _NamedDataset, into: _Into, reason: _Reason, yes: Yes = False
 )
 def rename(dataset: _NamedDataset, name: _NewName, reason: _Reason) -> None:
     """Rename a dataset, keeping the old name as an alias."""
+    from headrace.context import current_context
     from headrace.database.connection import connect
-    from headrace.database.ids import organisation_id
     from headrace.openlineage import renames as renaming
 
-    renaming.rename(connect(), organisation_id(), dataset, name, by=getpass.getuser(), reason=reason)
+    renaming.rename(
+        connect(), current_context().organisation_id, dataset, name, by=getpass.getuser(), reason=reason
+    )
     typer.echo(f"{dataset} is now named {name}")
 
 
@@ -95,12 +101,12 @@ def rebuild() -> None:
 @app.command(epilog=examples("headrace catalog transfer flights/daily_delays"))
 def transfer(dataset: Dataset) -> None:
     """Let this project declare a dataset of another project."""
+    from headrace.context import current_context
     from headrace.database.connection import connect
     from headrace.registration.declarations import transfer as transfer_dataset
-    from headrace.settings import settings
 
     transfer_dataset(connect(), dataset)
-    typer.echo(f"{dataset} now belongs to the project {settings().project_name}.")
+    typer.echo(f"{dataset} now belongs to the project {current_context().settings.project_name}.")
 
 
 @app.command(epilog=examples("headrace catalog upgrade"))

@@ -23,10 +23,10 @@ def session() -> SparkSession:
 
 def open_stores() -> OpenStores:
     """Return the stores of the project, on this process's Spark session."""
-    from headrace.settings import settings
+    from headrace.context import current_context
     from headrace.stores.store import OpenStores
 
-    return OpenStores(session(), settings().warehouse_uri)
+    return OpenStores(session(), current_context().settings.warehouse_uri)
 
 
 def chosen(frame: DataFrame, columns: Sequence[str]) -> DataFrame:

@@ -103,7 +103,7 @@ def _show_local(
     as_json: bool,
 ) -> bool:
     """Show the rows without starting Spark, which takes seconds; returns False if Spark is needed."""
-    from headrace.settings import settings
+    from headrace.context import current_context
     from headrace.stores.registry import STORES
 
     if len({version.store for version in versions}) > 1:
@@ -112,7 +112,9 @@ def _show_local(
     if not set(wanted) <= set(existing):
         return False  # the whole schema decides whether that is an error
     store = STORES.get(versions[0].store)
-    found = store.local_rows(versions, wanted or existing, hidden, count, settings().warehouse_uri)
+    found = store.local_rows(
+        versions, wanted or existing, hidden, count, current_context().settings.warehouse_uri
+    )
     if found is None:
         return False
     _show(dataset, versions, wanted or existing, found, hidden, as_json=as_json)

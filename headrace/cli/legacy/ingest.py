@@ -77,11 +77,11 @@ def ingest(
     """
     from headrace.cli.common.terminal import progress
     from headrace.cli.legacy.estates import files_of
+    from headrace.context import current_context
     from headrace.database.connection import connect
     from headrace.execution.landed.measures import measured
     from headrace.orchestration.event_sources import EVENT_SOURCES
     from headrace.orchestration.ingestion import load
-    from headrace.settings import settings
     from headrace.severity import Severity
 
     files = [file for path in paths for file in files_of(path)]
@@ -90,7 +90,7 @@ def ingest(
             loaded = load(
                 connect(),
                 files,
-                zone=zone or settings().completions_zone,
+                zone=zone or current_context().settings.completions_zone,
                 instance=instance,
                 historical=historical,
                 source=EVENT_SOURCES.get(source) if source else None,
@@ -140,9 +140,9 @@ def follow(
     import signal
     from threading import Event
 
+    from headrace.context import current_context
     from headrace.database.connection import connect
     from headrace.orchestration.ingestion import follow as read_on
-    from headrace.settings import settings
 
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -152,7 +152,7 @@ def follow(
         read_on(
             connect(),
             log,
-            zone=zone or settings().completions_zone,
+            zone=zone or current_context().settings.completions_zone,
             instance=instance,
             stop=stop,
             on_progress=_print,
@@ -169,10 +169,10 @@ def quarantine(
     as_json: AsJson = False,
 ) -> None:
     """List rejected completion files with the reasons."""
+    from headrace.context import current_context
     from headrace.orchestration.completions.opening import folder_at
-    from headrace.settings import settings
 
-    folder = folder_at(settings().completions_location)
+    folder = folder_at(current_context().settings.completions_location)
     if retry is not None:
         try:
             folder.retry(retry)

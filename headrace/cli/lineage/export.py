@@ -54,15 +54,15 @@ def export(
         raise typer.BadParameter("pass either --format or --tables")
     if (schema or database or as_json) and not tables:
         raise typer.BadParameter("URL, --schema and --json require --tables")
+    from headrace.context import current_context
     from headrace.database.connection import connect
-    from headrace.database.ids import organisation_id
 
     if format_ is None:
         _export_tables(database, schema, as_json=as_json)
         return
     from headrace.exports.exporter import EXPORTERS
 
-    written = EXPORTERS.get(format_).write(connect(), organisation_id(), sys.stdout.buffer)
+    written = EXPORTERS.get(format_).write(connect(), current_context().organisation_id, sys.stdout.buffer)
     typer.echo(f"{written}.", err=True)
 
 
@@ -76,18 +76,19 @@ def sync(
     The first sync writes the whole graph, later ones only its changes. Set HEADRACE_NEO4J__URI, __USER, __PASSWORD and
     __DATABASE. Nodes created by others are left unchanged.
     """
+    from headrace.context import current_context
     from headrace.database.connection import connect
-    from headrace.database.ids import organisation_id
     from headrace.exports.neo4j import connected, synchronise
-    from headrace.settings import settings
 
-    there = settings().neo4j
+    there = current_context().settings.neo4j
     if there.uri is None:
         raise CommandError(
             "Neo4j is not configured: set HEADRACE_NEO4J__URI, for example bolt://localhost:7687"
         )
     with connected(there.uri, there.user, there.password.get_secret_value()) as driver:
-        done = synchronise(connect(), driver, organisation_id(), database=there.database, whole=whole)
+        done = synchronise(
+            connect(), driver, current_context().organisation_id, database=there.database, whole=whole
+        )
     if as_json:
         emit(done)
         return
@@ -96,13 +97,15 @@ def sync(
 
 
 def _export_tables(database: str | None, schema: str | None, *, as_json: bool) -> None:
+    from headrace.context import current_context
     from headrace.database.connection import connect
-    from headrace.database.ids import organisation_id
     from headrace.exports import engine_of
     from headrace.exports.copy import copy_rows
     from headrace.exports.targets import lineage_database
 
-    copied = copy_rows(connect(), organisation_id(), engine_of(lineage_database(database)), schema)
+    copied = copy_rows(
+        connect(), current_context().organisation_id, engine_of(lineage_database(database)), schema
+    )
     if as_json:
         emit(copied)
         return

@@ -65,10 +65,10 @@ def clean(yes: Yes = False, as_json: AsJson = False) -> None:
 
     Deletes the database, versions and logs. Asks for confirmation on a terminal, except with --yes or --json.
     """
+    from headrace.context import current_context
     from headrace.local.supervisor import clean as delete
-    from headrace.settings import settings
 
-    home = settings().home.resolve()
+    home = current_context().settings.home.resolve()
     if home.exists() and not yes and not as_json and sys.stdin.isatty():
         typer.confirm(f"Delete {home} with every version, run and log in it?", abort=True)
     stopped, deleted = delete()

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from pydantic import ValidationError
 
 from headrace.alerts.rules import OWNERS, AlertRules, Destination, Hours, Limit, Links, Quiet, Route, Step
+from headrace.context import current_context
 from headrace.declarations.alerting.declaration import (
     DAYS,
     NEVER,
@@ -33,7 +34,6 @@ from headrace.declarations.sources.origin import FieldPath, Origin
 from headrace.declarations.sources.validation import declaration_errors
 from headrace.execution.problems import DeclarationError
 from headrace.queries.projects import NO_SUBJECTS, Subjects
-from headrace.settings import settings
 
 FILE = "alerts.yaml"
 _REQUIRED = frozenset(
@@ -144,7 +144,7 @@ def _rules(declared: AlertsDeclaration, routes: Iterable[Route], quiet: Sequence
         quiet=tuple(each for each in quiet if not any(each.least > severity for severity in held)),
         links=Links(
             declared.links.dagster and declared.links.dagster.rstrip("/"),
-            (declared.links.catalog or settings().service_url).rstrip("/"),
+            (declared.links.catalog or current_context().settings.service_url).rstrip("/"),
         ),
         heartbeat=declared.heartbeat,
         acknowledge_for=declared.acknowledge_for,

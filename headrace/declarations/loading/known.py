@@ -34,16 +34,18 @@ NOTHING_KNOWN = CatalogContents()
 
 def known() -> CatalogContents:
     """Return what the catalog knows; empty, with one log line, if it is unavailable. Starts no server."""
+    from headrace.context import current_context
     from headrace.errors import CatalogError
     from headrace.estates.queries import estate
     from headrace.queries.projects import datasets_of_other_projects
-    from headrace.settings import settings
 
     try:
         engine = _running_catalog()
         if engine is None:
             return NOTHING_KNOWN
-        return CatalogContents(estate(engine), datasets_of_other_projects(engine, settings().project_name))
+        return CatalogContents(
+            estate(engine), datasets_of_other_projects(engine, current_context().settings.project_name)
+        )
     except CatalogError as error:
         _LOG.warning("Processes of other systems and datasets of other projects are not shown: %s", error)
         return NOTHING_KNOWN
@@ -89,10 +91,10 @@ def problem_facts(problem: DeclarationError, root: Path) -> dict[str, object]:
 
 def _running_catalog() -> Engine | None:
     """Return the catalog, None while its embedded server is stopped. Raises CatalogError."""
+    from headrace.context import current_context
     from headrace.database.connection import connect
     from headrace.database.embedded import running
-    from headrace.settings import settings
 
-    if settings().database_url is None and not running(settings().home):
+    if current_context().settings.database_url is None and not running(current_context().settings.home):
         return None
     return connect()

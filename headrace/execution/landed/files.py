@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from headrace.catalog.schema import schema_hash
+from headrace.context import current_context
 from headrace.execution.plan import PARTITION, ExternalPlan
 from headrace.files.filesystem import (
     Entry,
@@ -20,7 +21,6 @@ from headrace.files.filesystem import (
 )
 from headrace.files.formats import FORMATS
 from headrace.files.opening import files_for
-from headrace.settings import settings
 
 _LISTINGS = 16  # directories listed concurrently; listing an object store is mostly waiting
 
@@ -94,7 +94,7 @@ def list_landed(plan: ExternalPlan, location: str) -> Listing:
     """
     if is_local(location):
         files: Files = LocalFiles()
-        location = f"file://{settings().home.resolve() / local_path(location)}"
+        location = f"file://{current_context().settings.home.resolve() / local_path(location)}"
     else:
         from headrace.spark.session import file_session
 

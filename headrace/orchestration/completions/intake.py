@@ -11,6 +11,7 @@ from time import monotonic
 from sqlalchemy import Engine
 
 from headrace.autosys.findings import Finding
+from headrace.context import current_context
 from headrace.database.locks import alone
 from headrace.events.value_errors import VALUE_ERRORS
 from headrace.execution.landed.measures import measured
@@ -18,7 +19,6 @@ from headrace.job_reports.completions.names import DEFAULT_NAMES
 from headrace.job_reports.completions.parsing import Completions, read_completions
 from headrace.job_reports.ingestion import IngestionResult, ingest_each
 from headrace.orchestration.completions.folder import ClaimedFile, Folder
-from headrace.settings import settings
 from headrace.severity import Severity
 
 MAX_BATCH_FILES = 1000
@@ -121,7 +121,7 @@ def _finish_files(
 
 def _read(folder: Folder, file: ClaimedFile) -> Completions | None:
     """Parse the file; None if it was removed."""
-    here = settings()
+    here = current_context().settings
     shown = f"{folder.location}/{file.name}".encode(errors="replace").decode()
     if file.byte_size > MAX_FILE_BYTES:
         return _unreadable(

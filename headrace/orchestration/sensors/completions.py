@@ -8,13 +8,13 @@ from time import monotonic, sleep
 import dagster as dg
 
 from headrace.alerts.heartbeat import record_heartbeat
+from headrace.context import current_context
 from headrace.database.connection import connect
 from headrace.orchestration.completions.folder import Folder
 from headrace.orchestration.completions.intake import IntakeResult, take_in
 from headrace.orchestration.completions.materializations import report_completions
 from headrace.orchestration.completions.opening import folder_at
 from headrace.orchestration.nouns import noun
-from headrace.settings import settings
 
 FILE_TIME_LIMIT = timedelta(seconds=20)  # Dagster cancels a tick at 60 s
 REPORT_TIME_LIMIT = timedelta(seconds=15)
@@ -37,26 +37,28 @@ def completions_sensor() -> dg.SensorDefinition:
 
     @dg.sensor(
         name="completions",
-        minimum_interval_seconds=settings().completions_interval,
+        minimum_interval_seconds=current_context().settings.completions_interval,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description=f"Ingests completion files from {settings().completions_location}.",
+        description=f"Ingests completion files from {current_context().settings.completions_location}.",
     )
     def completions(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         engine = connect()
-        location = settings().completions_location
+        location = current_context().settings.completions_location
         if location not in folders:
             folders[location] = folder_at(location)
         repository = context.repository_def
         shown = repository.asset_graph.get_all_asset_keys() if repository else None
         # A tick that is still running at the daemon's next evaluation would skip it.
-        last_look = monotonic() + DAEMON_INTERVAL_SECONDS - 2 * settings().completions_interval
+        last_look = (
+            monotonic() + DAEMON_INTERVAL_SECONDS - 2 * current_context().settings.completions_interval
+        )
         taken, count = IntakeResult(), 0
         while True:
             taken += take_in(engine, folders[location], FILE_TIME_LIMIT)
             count += report_completions(engine, context.instance, REPORT_TIME_LIMIT, shown)
             if monotonic() >= last_look:
                 break
-            sleep(settings().completions_interval)
+            sleep(current_context().settings.completions_interval)
         _log(context, taken)
         record_heartbeat(engine, "completions", datetime.now(UTC))
         before = int(context.cursor or 0)

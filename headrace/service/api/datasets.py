@@ -17,7 +17,7 @@ from headrace import queries
 from headrace.access.callers import Caller
 from headrace.access.sensitivity import Public, Sensitive, Shown
 from headrace.catalog.records import CheckStatus
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.errors import UnknownDataset, UnknownRun
 from headrace.queries.facets import FacetRow, facets
 from headrace.queries.names import (
@@ -121,7 +121,7 @@ def dataset_by_name(
     name: Annotated[str, Query(max_length=2000, description="As in OpenLineage.")],
 ) -> Response:
     """Find the dataset that has, or had, this name: also a symlink, an alias, or the path of a version."""
-    found = locate(engine, organisation_id(), namespace, name)
+    found = locate(engine, current_context().organisation_id, namespace, name)
     subject = None if found is None else find_dataset(engine, str(found))
     if subject is None:
         raise UnknownDataset(f"no dataset is named {name} in {namespace}")

@@ -15,6 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from headrace.access.callers import Caller, Permission
 from headrace.access.sensitivity import Public
 from headrace.alerts.heartbeat import alerting_status
+from headrace.context import current_context
 from headrace.database.connection import revision
 from headrace.database.migrations import HEAD
 from headrace.errors import CatalogUnavailable, Forbidden
@@ -22,7 +23,6 @@ from headrace.service.api.subjects import Database
 from headrace.service.http.metrics import Metrics
 from headrace.service.http.problems import Problem, answer, unavailable
 from headrace.service.http.security import requires
-from headrace.settings import settings
 
 router = APIRouter(tags=["service"])
 OPERATE = requires(Permission.OPERATE)
@@ -91,9 +91,10 @@ def metrics(request: Request, engine: Database, caller: Annotated[Caller, Depend
 
     They count the requests of every organisation, and so are for operators of the service's own.
     """
-    if caller.organisation != settings().organisation:
+    configured = current_context().settings.organisation
+    if caller.organisation != configured:
         raise Forbidden(
-            f"the metrics count all organisations: they take {Permission.OPERATE} in {settings().organisation}"
+            f"the metrics count all organisations: they take {Permission.OPERATE} in {configured}"
         )
     measures: Metrics = request.app.state.metrics
     _measure_alerts(engine, measures)

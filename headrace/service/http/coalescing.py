@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy import Engine
 from starlette.concurrency import run_in_threadpool
 
-from headrace.database.principal import Principal, act_as, current_principal
+from headrace.context import Principal, act_as, current_context
 from headrace.errors import CatalogUnavailable
 from headrace.openlineage.ingestion import store
 from headrace.openlineage.model import AnyEvent, Outcome
@@ -55,7 +55,7 @@ class Coalescing:
 
         Raises CatalogUnavailable: the request can be sent again, and stored events are then repeats.
         """
-        caller = current_principal()
+        caller = current_context().principal
         assert caller is not None  # noqa: S101 - the route requires one
         kind = _Kind(replace(caller, request_id=""), historical)
         outcomes: list[Outcome] = []

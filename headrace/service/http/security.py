@@ -18,11 +18,11 @@ from headrace.access.authentication import caller_of, known_caller, local_caller
 from headrace.access.callers import Caller, Permission
 from headrace.access.errors import IssuerUnavailable, Unauthenticated
 from headrace.access.issuers import Issuer, issuer
+from headrace.context import Principal, current_context, set_principal
 from headrace.database import connection as database
-from headrace.database.principal import NARROW_ROLE, ROLE, Principal, set_principal
+from headrace.database.row_security import NARROW_ROLE, ROLE
 from headrace.errors import CatalogUnavailable, Forbidden
 from headrace.service.http import problems
-from headrace.settings import settings
 
 # Public: health, and the description of the API.
 OPEN = frozenset(
@@ -196,7 +196,7 @@ def install(app: FastAPI, engine: Engine) -> None:
     if unguarded:
         raise UnguardedRoute(f"routes that require no permission: {', '.join(unguarded)}")
     _require_roles(engine)
-    app.state.guard = _Guard(engine, issuer(settings()))
+    app.state.guard = _Guard(engine, issuer(current_context().settings))
     app.add_exception_handler(Unauthenticated, _unauthenticated)
     app.add_exception_handler(Forbidden, _forbidden)
     app.add_exception_handler(IssuerUnavailable, _issuer_unavailable)

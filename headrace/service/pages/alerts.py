@@ -22,10 +22,9 @@ from headrace.alerts.outbox import acknowledge
 from headrace.alerts.queries import LinkedNotification, history, linked_notification
 from headrace.alerts.records import Alert, AlertState
 from headrace.alerts.wording import sentence
-from headrace.database.principal import Principal, act_as
+from headrace.context import Principal, act_as, current_context
 from headrace.errors import UnknownAlert
 from headrace.service.api.subjects import Database
-from headrace.settings import settings
 
 router = APIRouter(include_in_schema=False)
 _MAX_TOKEN_LENGTH = 100
@@ -85,7 +84,7 @@ def acknowledge_by_link(engine: Database, token: Token = "") -> HTMLResponse:
 
 def _linked(engine: Engine, token: str) -> LinkedNotification:
     """Return the notification of a link. Raises WrongLink or UnknownAlert."""
-    key = secret(settings())
+    key = secret(current_context().settings)
     if key is None:
         raise WrongLink("links to alerts are disabled: HEADRACE_ALERT_SECRET is not set")
     return linked_notification(engine, read(token, key))

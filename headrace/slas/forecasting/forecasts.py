@@ -12,7 +12,7 @@ from zoneinfo import available_timezones
 import numpy as np
 from psycopg import Cursor
 
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.database.jsonb import jsonb
 from headrace.slas import graph
 from headrace.slas.forecasting.history import DAY, ArrivalHistory, Zone
@@ -35,7 +35,7 @@ def forecast_deadlines(cursor: Cursor[Any], now: datetime) -> int:
     Objectives whose probability of a miss crosses a threshold become due in this tick.
     """
     parameters = {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "now": now,
         "until": now + FORECAST_HORIZON,
         "before": now - FORECAST_INTERVAL,
@@ -72,14 +72,16 @@ def forecast_deadlines(cursor: Cursor[Any], now: datetime) -> int:
 def learn(cursor: Cursor[Any], ids: Sequence[UUID], now: datetime) -> None:
     """Refresh the histories of some datasets and processes, the least recently read first; not all at once."""
     parameters = {
-        "organisation": organisation_id(),
+        "organisation": current_context().organisation_id,
         "ids": list(ids),
         "now": now,
         "before": now - _RELEARN,
         "limit": _MAX_RELEARNED,
     }
     rows = statement("forecasts/learn").execute(cursor, parameters).fetchall()
-    arrival_histories = [(row["subject_id"], organisation_id(), now, _history(row)) for row in rows]
+    arrival_histories = [
+        (row["subject_id"], current_context().organisation_id, now, _history(row)) for row in rows
+    ]
     cursor.executemany(
         "INSERT INTO catalog.sla_arrival_history (subject_id, organisation_id, learned_at, history) "
         "VALUES (%s, %s, %s, %s) "

@@ -12,8 +12,7 @@ from headrace.access import grants
 from headrace.access.callers import EVERY_DOMAIN, ROLES, Caller, CallerKind, Grant, Permission, Role
 from headrace.catalog.column_lineage import ColumnLineage, LineageOfOutput
 from headrace.catalog.records import Column, DatasetRecord, ProcessRecord, Technology, VersionDraft
-from headrace.database.ids import organisation_named
-from headrace.database.principal import Principal, act_as
+from headrace.context import Principal, act_as, organisation_named
 from headrace.publishing.publication import publish
 from headrace.publishing.runs import attempt
 from headrace.registration.declarations import register

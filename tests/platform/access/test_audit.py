@@ -11,9 +11,8 @@ from headrace.access import grants, tokens
 from headrace.access.audit import entries
 from headrace.access.callers import Permission, Role
 from headrace.catalog.records import DatasetRecord
+from headrace.context import act_as, current_context, organisation_named
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id, organisation_named
-from headrace.database.principal import act_as
 from headrace.errors import Forbidden
 from headrace.openlineage.renames import alias
 from headrace.publishing.pins import pin, unpin
@@ -92,7 +91,14 @@ def test_what_people_decide_about_data_is_noted(two: Any, draft: Any) -> None:
         unpin(two, "mart/report", by="user:ann")
         rollback(two, "mart/report", None, "one", by="user:ann", reason="the other is wrong")
         plan_outage(two, "mart/*", at, at + timedelta(hours=1), "the cluster moves", "user:ann")
-    alias(two, organisation_id(), "mart/report", "db#report", by="user:ann", reason="so it is called")
+    alias(
+        two,
+        current_context().organisation_id,
+        "mart/report",
+        "db#report",
+        by="user:ann",
+        reason="so it is called",
+    )
     found = list(reversed(entries(two)))[known:]
     assert [entry.object_type for entry in found] == [
         "DATASET_PIN",

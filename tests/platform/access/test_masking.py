@@ -27,7 +27,7 @@ from headrace.catalog.records import (
     Technology,
 )
 from headrace.catalog.sensitivity import hidden_columns
-from headrace.database.principal import act_as
+from headrace.context import act_as
 from headrace.openlineage.model import Result
 from headrace.publishing.publication import publish
 from headrace.queries.facets import FacetRow

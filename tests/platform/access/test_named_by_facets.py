@@ -8,9 +8,8 @@ from uuid import uuid4
 
 from sqlalchemy import Engine
 
+from headrace.context import act_as, current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
-from headrace.database.principal import act_as
 from headrace.openlineage.ingestion import ingest
 from headrace.openlineage.model import Result
 from headrace.queries.facets import facets
@@ -65,7 +64,7 @@ def naming_event() -> dict[str, Any]:
 
 def shown(engine: Engine) -> dict[str, Any]:
     """The facets of mart/delays and of the job."""
-    dataset = locate(engine, organisation_id(), OWN, "mart/delays")
+    dataset = locate(engine, current_context().organisation_id, OWN, "mart/delays")
     with transaction(engine) as cursor:
         row = cursor.execute(
             "SELECT process_id FROM catalog.process WHERE process_key = 'spark#app'"
@@ -84,7 +83,7 @@ def names(value: object) -> list[str]:
 
 
 def test_narrow_callers_see_no_names_of_other_domains(two: Engine) -> None:
-    [outcome] = ingest(two, organisation_id(), [naming_event()])
+    [outcome] = ingest(two, current_context().organisation_id, [naming_event()])
     assert outcome.result is Result.STORED, outcome.reason
     with act_as(principal_of("default", domains=frozenset({"mart"}))):
         found = shown(two)
@@ -99,7 +98,7 @@ def test_narrow_callers_see_no_names_of_other_domains(two: Engine) -> None:
 
 def test_unrestricted_callers_see_facets_unchanged(two: Engine) -> None:
     event = naming_event()
-    ingest(two, organisation_id(), [event])
+    ingest(two, current_context().organisation_id, [event])
     output, job = event["outputs"][0]["facets"], event["job"]["facets"]
     for caller in (None, principal_of("default")):
         with act_as(caller):

@@ -9,9 +9,9 @@ from sqlalchemy import Engine
 
 from headrace import queries
 from headrace.catalog.records import DatasetRecord
+from headrace.context import act_as, organisation_named
 from headrace.database.connection import engine_for, migrate, transaction
-from headrace.database.ids import organisation_named
-from headrace.database.principal import NARROW_ROLE, ROLE, act_as
+from headrace.database.row_security import NARROW_ROLE, ROLE
 from headrace.errors import CatalogUnavailable, Forbidden
 from headrace.registration.declarations import register
 from headrace.service.http.security import install

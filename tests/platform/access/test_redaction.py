@@ -12,8 +12,8 @@ from sqlalchemy import Engine
 from headrace import queries
 from headrace.access.redaction import has_secrets, redacted, scrubbed
 from headrace.catalog.records import DatasetRecord
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.openlineage.ingestion import ingest
 from headrace.openlineage.model import Result
 from headrace.queries.names import find_dataset
@@ -157,7 +157,9 @@ def test_a_secret_in_an_event_is_not_stored_and_so_not_found_by_a_search(engine:
         "_schemaURL": "https://openlineage.io/spec/facets/1-0-0/EnvironmentVariablesRunFacet.json",
         "environmentVariables": [{"name": "DB_PASSWORD", "value": "hunter8"}],
     }
-    assert [each.result for each in ingest(engine, organisation_id(), [event])] == [Result.STORED]
+    assert [each.result for each in ingest(engine, current_context().organisation_id, [event])] == [
+        Result.STORED
+    ]
     key = "postgres://user:***@db:5432#a.b.c"
     assert [row.key for row in queries.datasets(engine, "postgres://user").rows] == [key]
     assert queries.datasets(engine, "postgres://user:h").rows == ()

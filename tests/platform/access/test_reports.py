@@ -10,8 +10,8 @@ from headrace.access.authentication import caller_of
 from headrace.access.callers import Permission, Role
 from headrace.access.tokens import issue_task_token
 from headrace.catalog.naming import Name
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.errors import Forbidden
 from headrace.openlineage.permissions import Report, refusals, report_of, without_foreign_facets
 from headrace.settings import settings
@@ -78,7 +78,7 @@ def test_a_dataset_is_known_by_its_other_names_and_by_the_place_of_its_files(two
             "INSERT INTO catalog.dataset_name (organisation_id, namespace, name, name_id, dataset_id, reported) "
             "SELECT organisation_id, 'db2://host', 'CRM.PEOPLE', %s, dataset_id, true "
             "FROM catalog.dataset WHERE full_name = 'crm/people' AND organisation_id = %s",
-            [uuid4(), organisation_id()],
+            [uuid4(), current_context().organisation_id],
         )
     place = f"{settings().warehouse_uri.removeprefix('file://')}/mart/delays/20261128T041500Z-1a2b3c4d"
     by_name, by_place = event(uuid4(), ("db2://host", "CRM.PEOPLE")), event(uuid4(), ("file", place))
@@ -164,7 +164,7 @@ def test_job_events_of_other_domains_are_refused(two: Any) -> None:
         cursor.execute(
             "UPDATE catalog.process SET process_key = 'airflow#people' "
             "WHERE process_key = 'crm/people' AND organisation_id = %s",
-            [organisation_id()],
+            [current_context().organisation_id],
         )
 
     def by_job(*entries: Any) -> Any:
@@ -208,7 +208,7 @@ def test_jobs_without_own_outputs_cannot_be_reported(two: Any) -> None:
         cursor.execute(
             "UPDATE catalog.process SET process_key = 'airflow#people' "
             "WHERE process_key = 'crm/people' AND organisation_id = %s",
-            [organisation_id()],
+            [current_context().organisation_id],
         )
     message = event(uuid4(), job=job)
     design = {"job": job, "outputs": []}
@@ -230,7 +230,7 @@ def test_a_job_is_known_by_each_of_its_names(two: Any, namespace: Any, name: Any
             "UPDATE catalog.process SET process_key = 'AUTOSYS/PEOPLE', technology = 'AUTOSYS', "
             "external_name = 'PEOPLE', lifecycle = 'UNSCANNED' "
             "WHERE process_key = 'crm/people' AND organisation_id = %s",
-            [organisation_id()],
+            [current_context().organisation_id],
         )
     message = event(uuid4(), job={"namespace": namespace, "name": name})
     refused = f"the job {namespace}#{name} writes crm/people and nothing that this token may report"
@@ -358,7 +358,7 @@ def _scan(engine: Engine, name: Any) -> None:
             "INSERT INTO catalog.process (process_id, organisation_id, process_key, technology, trigger_mode, owners, "
             "steps, metadata_json, declaration_hash, external_name, lifecycle) "
             "VALUES (gen_random_uuid(), %s, %s, 'AUTOSYS', 'PROCESS', '{}', '[]', '{}', '', %s, 'ACTIVE')",
-            [organisation_id(), f"AUTOSYS/{name}", name],
+            [current_context().organisation_id, f"AUTOSYS/{name}", name],
         )
 
 

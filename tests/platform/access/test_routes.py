@@ -12,9 +12,9 @@ from sqlalchemy import Engine
 from headrace import queries
 from headrace.access import grants, tokens
 from headrace.access.callers import ROLES, Caller, Permission, Role
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
-from headrace.database.principal import NARROW_ROLE, ROLE
+from headrace.database.row_security import NARROW_ROLE, ROLE
 from headrace.errors import CatalogUnavailable
 from headrace.registration.registrations import RegistrationRequest, request
 from headrace.service.app import create_app
@@ -270,7 +270,11 @@ def small(two: Engine, development: Any) -> TestClient:
     def seen() -> dict[str, object]:
         with transaction(two) as cursor:
             who = cursor.execute("SELECT current_user AS who, catalog.caller_subject() AS subject").fetchone()
-        return {**who, "keys": [row.key for row in queries.datasets(two).rows], "of": str(organisation_id())}  # type: ignore[dict-item]
+        return {
+            **who,  # type: ignore[dict-item]
+            "keys": [row.key for row in queries.datasets(two).rows],
+            "of": str(current_context().organisation_id),
+        }
 
     def sync(caller: Caller = Depends(requires(Permission.READ))) -> dict[str, object]:  # noqa: B008
         return {"caller": caller.subject, **seen()}
@@ -296,7 +300,7 @@ def small(two: Engine, development: Any) -> TestClient:
 def test_a_handler_works_for_its_caller(small: TestClient, two: Engine, development: Any, path: Any) -> None:
     grants.grant(two, "ann", Role.DATA_CONSUMER, domain="mart", by="test")
     grants.grant(two, "bob", Role.DATA_CONSUMER, organisation=OTHER, by="test")
-    ours = organisation_id()
+    ours = current_context().organisation_id
     for _ in range(2):
         ann = small.get(path, headers={"Authorization": f"Bearer {development('ann')}"}).json()
         bob = small.get(path, headers={"Authorization": f"Bearer {development('bob')}"}).json()
@@ -307,7 +311,7 @@ def test_a_handler_works_for_its_caller(small: TestClient, two: Engine, developm
         )
         assert (bob["subject"], bob["who"], bob["keys"]) == ("user:bob", ROLE, ["hr/people", "mart/delays"])
         assert ann["of"] == str(ours) != bob["of"]
-        assert organisation_id() == ours
+        assert current_context().organisation_id == ours
 
 
 def test_where_postgresql_cannot_keep_callers_apart_the_service_does_not_come_up(
@@ -385,7 +389,7 @@ def _asked(app: FastAPI, engine: Engine) -> list[tuple[RouteRule, str]]:
 
 def _ids(engine: Engine) -> dict[str, str]:
     with transaction(engine) as cursor:
-        organisation = organisation_id()
+        organisation = current_context().organisation_id
         run = cursor.execute(
             "SELECT run_id FROM catalog.process_run JOIN catalog.process USING (process_id) "
             "WHERE process.organisation_id = %s AND process_key = 'crm/people'",
@@ -421,7 +425,7 @@ def _everything(engine: Engine) -> str:
             [
                 cursor.execute(
                     f"SELECT * FROM catalog.{table} WHERE organisation_id = %s ORDER BY 1, 2",  # noqa: S608
-                    [organisation_id()],
+                    [current_context().organisation_id],
                 ).fetchall()
                 for table in (
                     "dataset",

@@ -8,9 +8,9 @@ import sqlalchemy as sa
 
 from headrace import queries
 from headrace.catalog.records import DatasetRecord
+from headrace.context import Principal, act_as, current_context, organisation_named
 from headrace.database.connection import migrate, reading, transaction
-from headrace.database.ids import organisation_id, organisation_named
-from headrace.database.principal import NARROW_ROLE, ROLE, Principal, act_as
+from headrace.database.row_security import NARROW_ROLE, ROLE
 from headrace.errors import Forbidden, UnknownDataset
 from headrace.publishing.pins import pin
 from headrace.registration.declarations import register
@@ -113,7 +113,7 @@ def test_queries_return_rows_of_the_callers_organisation(two: Any) -> None:
     ours = [row.key for row in queries.datasets(two).rows]
     assert ours == ["crm/people", "mart/delays", "mart/report", "raw/flights"]
     with act_as(principal_of("acme")):
-        assert organisation_id() == organisation_named("acme")
+        assert current_context().organisation_id == organisation_named("acme")
         assert [row.key for row in queries.datasets(two).rows] == ["hr/people", "mart/delays"]
         assert queries.dataset(two, "mart/delays").upstream == ("hr/people",)
         assert queries.versions(two, "mart/delays") == []

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from headrace.catalog.records import Column, DatasetRecord
-from headrace.database.principal import act_as
+from headrace.context import act_as
 from headrace.queries.search import search
 from headrace.registration.declarations import register
 from tests.platform.access.conftest import principal_of

@@ -20,7 +20,7 @@ from headrace.access.callers import Role
 from headrace.access.sensitivity import MASK, Public
 from headrace.catalog.masking import undeclared_fields, visible
 from headrace.catalog.masking.foreign import PUBLIC_FACET_FIELDS
-from headrace.database.principal import act_as
+from headrace.context import act_as
 from headrace.openlineage.schema_digest import SHAPES
 from headrace.queries.facets import FacetRow
 from headrace.service import api

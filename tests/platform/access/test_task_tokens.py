@@ -18,9 +18,8 @@ from headrace.access.callers import Permission
 from headrace.access.errors import AccessRefused
 from headrace.access.grants import add_organisation
 from headrace.access.tokens import issue_service_token, issue_task_token, renew_task_token
+from headrace.context import act_as, current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
-from headrace.database.principal import act_as
 from headrace.publishing.runs import attempt
 from headrace.service.app import create_app
 from tests.paths import WAIT_SECONDS
@@ -253,6 +252,6 @@ def _run(engine: Engine, run_id: UUID) -> dict[str, Any]:
             "SELECT run.status, attempt.state, process_key FROM catalog.process_run run "
             "JOIN catalog.process USING (process_id) JOIN catalog.run_attempt attempt USING (run_id) "
             "WHERE run_id = %s AND run.organisation_id = %s",
-            [run_id, organisation_id()],
+            [run_id, current_context().organisation_id],
         ).fetchall()
     return dict(row)

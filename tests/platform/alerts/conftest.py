@@ -13,8 +13,8 @@ from benchmarks.receivers import Receiver, http_receiver, mail_receiver
 from headrace.alerts.outbox import decide_next
 from headrace.alerts.rules import AlertRules
 from headrace.alerts.sending import SendingResult, send_due
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation, organisation_id
 from headrace.slas.events import AlertEvent, record
 from tests.platform.alerts.making import at
 
@@ -42,12 +42,12 @@ def opened(engine: Engine) -> Callable[[], UUID]:
         with transaction(engine) as cursor:
             cursor.execute(
                 "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
-                [organisation_id(), organisation()],
+                [current_context().organisation_id, current_context().organisation],
             )
             cursor.execute(
                 "INSERT INTO catalog.incident (incident_id, organisation_id, cause_type, cause_key, reason, severity, "
                 "opened_at) VALUES (%s, %s, 'DATASET', %s, 'it is late', 'ERROR', now())",
-                [found, organisation_id(), str(found)],
+                [found, current_context().organisation_id, str(found)],
             )
         return found
 

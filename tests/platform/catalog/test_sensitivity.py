@@ -28,9 +28,8 @@ from headrace.catalog.sensitivity import (
     sensitivity,
     withdraw,
 )
+from headrace.context import Principal, act_as, current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation, organisation_id
-from headrace.database.principal import Principal, act_as
 from headrace.errors import DecisionRefused
 from headrace.publishing.pins import pin, unpin
 from headrace.publishing.publication import publish
@@ -239,8 +238,8 @@ def test_the_statistics_of_a_version_are_masked_by_its_own_lineage(engine: Engin
     caller = Caller(
         "user:con",
         CallerKind.USER,
-        organisation_id(),
-        organisation(),
+        current_context().organisation_id,
+        current_context().organisation,
         (Grant("m", frozenset({Permission.READ})),),
     )
     rows = [MeasuresOfVersion(each.version_id, "m/a", {"x": {"min": "a"}}) for each in versions]
@@ -321,7 +320,9 @@ def test_what_cannot_be_cleared(chain: Any, dataset: Any, name: Any, why: Any) -
 
 
 def test_who_sees_one_domain_only_is_kept_from_values_of_another(chain: Any) -> None:
-    caller = Principal(organisation_id(), organisation(), "user:con", frozenset({"mart"}))
+    caller = Principal(
+        current_context().organisation_id, current_context().organisation, "user:con", frozenset({"mart"})
+    )
     with act_as(caller):
         assert statuses(chain, "mart/mails", "hr/addresses") == [
             ("mart/mails", "text", SensitivityStatus.INHERITED, None, None)
@@ -331,8 +332,8 @@ def test_who_sees_one_domain_only_is_kept_from_values_of_another(chain: Any) -> 
             Caller(
                 "user:con",
                 CallerKind.USER,
-                organisation_id(),
-                organisation(),
+                current_context().organisation_id,
+                current_context().organisation,
                 (Grant("mart", frozenset({Permission.READ})),),
             ),
             Measures("mart/mails", {"text": {"min": "a@b.c"}, "digest": {"min": "0f"}}),

@@ -11,10 +11,10 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
+from headrace.context import current_context
 from headrace.database import connection as database
 from headrace.database import repeatable
 from headrace.database.connection import migrate, reading, transaction, upgrade
-from headrace.database.ids import organisation_id
 from headrace.database.migrations import HEAD
 from headrace.errors import SchemaOutdated
 
@@ -60,11 +60,11 @@ def _share(engine: Engine) -> None:
     with transaction(engine) as cursor:
         cursor.execute(
             "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, 'default')",
-            [organisation_id()],
+            [current_context().organisation_id],
         )
         cursor.execute(
             "INSERT INTO catalog.project (organisation_id, name, platform_version) VALUES (%s, 'shop', '0.0.9')",
-            [organisation_id()],
+            [current_context().organisation_id],
         )
 
 

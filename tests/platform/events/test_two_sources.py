@@ -17,8 +17,9 @@ from sqlalchemy import Engine
 
 from headrace.catalog.records import RunState
 from headrace.catalog.run_events import RunEvent
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import external_run_id, organisation_id
+from headrace.database.ids import external_run_id
 from headrace.events.completions import completions
 from headrace.events.pending_materializations import delete_delivered, pending_materializations
 from headrace.job_reports.ingestion import ingest
@@ -295,7 +296,7 @@ def test_a_published_version_is_in_the_outbox_whichever_source_reports_it(engine
 def test_a_version_that_is_loaded_as_history_is_not_in_the_outbox(engine: Engine) -> None:
     send(engine, replace(FILE[0], historical=True))
     event = observed("COMPLETE", 30, outputs=[own("ops/raw", tag="o")])
-    openlineage.ingest(engine, organisation_id(), [event], historical=True)
+    openlineage.ingest(engine, current_context().organisation_id, [event], historical=True)
     assert published(engine) == [("ops/raw", "o")]
     assert announced(engine) == []
 

@@ -11,8 +11,8 @@ import pytest
 from neo4j import Driver
 from sqlalchemy import Engine
 
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.exports.neo4j import connected
 from headrace.openlineage.ingestion import ingest
 from headrace.openlineage.model import Result
@@ -50,7 +50,7 @@ def filled(catalog: Engine, draft: Draft) -> Filled:
             "mart/delays", generation=before["mart/delays", None], inputs=(landed.version.version_id,)
         )
         publish(catalog, run, [made])
-    outcomes = ingest(catalog, organisation_id(), reported_events())
+    outcomes = ingest(catalog, current_context().organisation_id, reported_events())
     assert {outcome.result for outcome in outcomes} == {Result.STORED}
     with transaction(catalog) as cursor:
         ids = [

@@ -6,8 +6,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import Engine
 
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.exports import TargetRefused, engine_of, install
 from headrace.exports.copy import VIEWS, copy_rows
 from headrace.exports.tables import in_schema
@@ -34,7 +34,7 @@ def contents(engine: Engine, schema: str) -> dict[str, list[tuple]]:
 
 
 def copy(filled: Filled, target: Engine) -> dict[str, int]:
-    return copy_rows(filled.engine, organisation_id(), target, "lineage")
+    return copy_rows(filled.engine, current_context().organisation_id, target, "lineage")
 
 
 def test_the_copy_is_what_the_views_say_and_a_second_one_the_same(filled: Filled, target: Engine) -> None:
@@ -78,4 +78,4 @@ def test_where_the_tables_are_not_there_nothing_is_copied(filled: Filled, target
     with pytest.raises(
         TargetRefused, match=r"is not ready: ol_namespace is missing .and 9 more.; `headrace setup-lineage`"
     ):
-        copy_rows(filled.engine, organisation_id(), target, "public")
+        copy_rows(filled.engine, current_context().organisation_id, target, "public")

@@ -13,8 +13,8 @@ import pytest
 from openlineage.client import event_v2
 from openlineage.client.serde import Serde
 
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.exports.graphml import write_graphml
 from headrace.exports.openlineage import write_lines
 from headrace.openlineage.ingestion import ingest
@@ -40,7 +40,7 @@ MODULES = {
 
 def graph_of(filled: Filled) -> nx.MultiDiGraph:
     out = io.BytesIO()
-    counted = write_graphml(filled.engine, organisation_id(), out)
+    counted = write_graphml(filled.engine, current_context().organisation_id, out)
     graph = nx.read_graphml(io.BytesIO(out.getvalue()), force_multigraph=True)
     assert counted == (graph.number_of_nodes(), graph.number_of_edges())
     return graph  # type: ignore[return-value]
@@ -48,7 +48,7 @@ def graph_of(filled: Filled) -> nx.MultiDiGraph:
 
 def lines_of(filled: Filled) -> list[dict[str, Any]]:
     out = io.BytesIO()
-    counted = write_lines(filled.engine, organisation_id(), out)
+    counted = write_lines(filled.engine, current_context().organisation_id, out)
     found = [json.loads(line) for line in out.getvalue().splitlines()]
     assert sum(counted) == len(found)
     return found

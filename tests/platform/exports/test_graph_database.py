@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.database.locks import alone
 from headrace.exports import neo4j as graph_database
 from headrace.exports.neo4j import GraphUnavailable, SynchronisationResult, connected, synchronise
@@ -23,7 +23,7 @@ Graph = tuple[set[tuple[Any, ...]], set[tuple[Any, ...]]]
 
 
 def sync(filled: Filled, driver: Any, **given: Any) -> SynchronisationResult:
-    return synchronise(filled.engine, driver, organisation_id(), **given)
+    return synchronise(filled.engine, driver, current_context().organisation_id, **given)
 
 
 def graph(driver: Any, *, stamps: bool = False) -> Graph:
@@ -92,7 +92,7 @@ def test_changes_lead_to_what_writing_it_whole_would(filled: Filled, driver: Any
     again = event(
         "START", uuid4(), "2026-11-29T01:00:00Z", columns(("cents", "amount", "DIRECT", "IDENTITY"))
     )
-    ingest(filled.engine, organisation_id(), [again])
+    ingest(filled.engine, current_context().organisation_id, [again])
     sql(
         filled,
         "DELETE FROM catalog.lineage_edge WHERE process_id = %s AND edge_role = 'CONSUMES'",

@@ -14,8 +14,8 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.catalog.records import DatasetRecord
+from headrace.context import current_context, organisation_named
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id, organisation_named
 from headrace.estates.review import format_of
 from headrace.exports.copy import VIEWS
 from headrace.exports.tables import in_schema
@@ -227,7 +227,11 @@ def reader(filled: Filled) -> Iterator[Cursor[dict[str, Any]]]:
 def test_a_role_that_is_granted_them_as_documented_reads_one_organisation(
     reader: Cursor[dict[str, Any]],
 ) -> None:
-    for organisation, some in (("", False), (str(uuid4()), False), (str(organisation_id()), True)):
+    for organisation, some in (
+        ("", False),
+        (str(uuid4()), False),
+        (str(current_context().organisation_id), True),
+    ):
         reader.execute("SELECT set_config('headrace.organisation_id', %s, true)", [organisation])
         for table in in_schema(VIEWS):
             reader.execute(f"SELECT * FROM {table.schema}.{table.name}")  # noqa: S608
@@ -235,7 +239,9 @@ def test_a_role_that_is_granted_them_as_documented_reads_one_organisation(
 
 
 def test_a_role_that_is_granted_them_as_documented_reads_nothing_else(reader: Cursor[dict[str, Any]]) -> None:
-    reader.execute("SELECT set_config('headrace.organisation_id', %s, true)", [str(organisation_id())])
+    reader.execute(
+        "SELECT set_config('headrace.organisation_id', %s, true)", [str(current_context().organisation_id)]
+    )
     for statement in (
         "SELECT payload_json FROM catalog.run_event",
         "SELECT reason FROM catalog.run_attempt",
@@ -257,7 +263,10 @@ def test_a_run_of_another_organisation_with_the_same_id_is_hidden(filled: Filled
     theirs = event("COMPLETE", RUN, "2026-11-28T02:00:00Z") | {"producer": "https://acme.example.com"}
     assert [each.result for each in ingest(filled.engine, other, [theirs])] == [Result.STORED]
     with transaction(filled.engine) as cursor:
-        cursor.execute("SELECT set_config('headrace.organisation_id', %s, true)", [str(organisation_id())])
+        cursor.execute(
+            "SELECT set_config('headrace.organisation_id', %s, true)",
+            [str(current_context().organisation_id)],
+        )
         cursor.execute("SELECT DISTINCT producer FROM openlineage.ol_run WHERE run_id = %s", [str(RUN)])
         assert cursor.fetchall() == [{"producer": "https://example.com/spark"}]
 
@@ -285,7 +294,9 @@ def test_no_password_is_in_the_views(filled: Filled) -> None:
     )
     reported["outputs"][0] |= written
     reported["outputs"].append(named)
-    assert [each.result for each in ingest(filled.engine, organisation_id(), [reported])] == [Result.STORED]
+    assert [each.result for each in ingest(filled.engine, current_context().organisation_id, [reported])] == [
+        Result.STORED
+    ]
     message = ""
     for table in in_schema(VIEWS):
         with filled.engine.connect() as connection:
@@ -303,6 +314,8 @@ def test_the_end_of_all_time_is_a_nominal_time(filled: Filled) -> None:
             "NominalTimeRunFacet", nominalStartTime="2026-11-28T00:00:00Z", nominalEndTime=end
         )
     }
-    assert [each.result for each in ingest(filled.engine, organisation_id(), [reported])] == [Result.STORED]
+    assert [each.result for each in ingest(filled.engine, current_context().organisation_id, [reported])] == [
+        Result.STORED
+    ]
     ends = dict(rows(filled.engine, "ol_run", "run_id", "nominal_end_time"))
     assert datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC) in ends.values()

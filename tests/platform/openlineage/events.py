@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import Engine
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.openlineage import ingestion
 from headrace.openlineage.model import Outcome, Result
 from headrace.retention.run_facets import RunFacets, run_facets
@@ -99,7 +99,7 @@ def job_event(
 
 
 def ingest(engine: Engine, *events: object) -> list[Outcome]:
-    return ingestion.ingest(engine, organisation_id(), events)
+    return ingestion.ingest(engine, current_context().organisation_id, events)
 
 
 def ingest_valid(engine: Engine, *events: object) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Engine
 
 from headrace import queries
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.openlineage import renames as renaming
 from headrace.openlineage.job_events import settle
 from headrace.queries.rows import Direction
@@ -98,7 +98,9 @@ def test_what_goes_on_under_the_other_name_of_two_that_a_person_made_one_has_not
     engine: Engine,
 ) -> None:
     ingest_valid(engine, job_event("load", ["a"], ["x"], 0), job_event("load", ["b"], ["x"], 10))
-    renaming.merge(engine, organisation_id(), "db#a", "db#b", by="eve", reason="it is the same")
+    renaming.merge(
+        engine, current_context().organisation_id, "db#a", "db#b", by="eve", reason="it is the same"
+    )
     assert {span[4] for span in spans(engine)} == {None}
     before = contents(engine)
     rebuild(engine)

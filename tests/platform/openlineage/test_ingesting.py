@@ -14,8 +14,8 @@ from sqlalchemy import Engine
 
 from headrace import queries
 from headrace.catalog.records import RunState
+from headrace.context import current_context
 from headrace.database import connection as database
-from headrace.database.ids import organisation_id
 from headrace.errors import CatalogError
 from headrace.openlineage import ingestion
 from headrace.openlineage import ingestion as ingesting
@@ -45,7 +45,7 @@ def report(engine: Engine, run: Any = 1) -> Any:
 
 
 def located(engine: Engine, name: Any) -> Any:
-    return asking.locate(engine, organisation_id(), "db", name)
+    return asking.locate(engine, current_context().organisation_id, "db", name)
 
 
 def test_valid_batch_members_are_stored_and_others_reported_by_index(engine: Engine) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 
 from headrace import queries
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.openlineage import runs
 from headrace.queries import names as asking
 from headrace.queries.rows import Direction
@@ -149,7 +149,10 @@ def test_lineage_from_dataset_events_has_no_job(engine: Engine) -> None:
     reported = facet(inputs=[source("a")], fields={"id": {"inputs": [source("b", "key")]}})
     ingest_valid(engine, dataset_event(dataset("x", lineage=reported)))
     assert edges(engine) == {("db#a", "db#x"), ("db#b", "db#x")}
-    (column,) = asking.column_lineage(engine, asking.locate(engine, organisation_id(), "db", "x"))  # type: ignore[arg-type]
+    (column,) = asking.column_lineage(
+        engine,
+        asking.locate(engine, current_context().organisation_id, "db", "x"),  # type: ignore[arg-type]
+    )
     assert (column.source_key, column.source_field, column.target_field, column.process) == (
         "db#b",
         "key",
@@ -204,7 +207,7 @@ def test_child_runs_of_a_headrace_run_have_no_edges(engine: Engine) -> None:
 def columns(engine: Engine, name: Any = "x", direction: Any = Direction.UP, **given: Any) -> Any:
     found = asking.column_lineage(
         engine,
-        asking.locate(engine, organisation_id(), "db", name),  # type: ignore[arg-type]
+        asking.locate(engine, current_context().organisation_id, "db", name),  # type: ignore[arg-type]
         direction,
         **given,
     )
@@ -268,7 +271,10 @@ def test_the_first_version_of_the_column_facet_is_understood(engine: Engine) -> 
         }
     )
     ingest_valid(engine, run_event(inputs=["a"], outputs=[dataset("x", columnLineage=old)]))
-    (found,) = asking.column_lineage(engine, asking.locate(engine, organisation_id(), "db", "x"))  # type: ignore[arg-type]
+    (found,) = asking.column_lineage(
+        engine,
+        asking.locate(engine, current_context().organisation_id, "db", "x"),  # type: ignore[arg-type]
+    )
     assert (found.type, found.description, found.masking) == ("DIRECT", "sha256", True)
 
 

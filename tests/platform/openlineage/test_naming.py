@@ -14,7 +14,7 @@ from headrace import queries
 from headrace import settings as configuration
 from headrace.catalog.naming import Name, Place, place
 from headrace.catalog.records import DatasetRecord
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.errors import UnknownDataset
 from headrace.openlineage import renames as renaming
 from headrace.publishing.publication import publish
@@ -45,11 +45,11 @@ def link(*names: str) -> dict:
 
 
 def located(engine: Engine, name: Any, namespace: Any = "db") -> Any:
-    return asking.locate(engine, organisation_id(), namespace, name)
+    return asking.locate(engine, current_context().organisation_id, namespace, name)
 
 
 def key_of(engine: Engine, name: Any, namespace: Any = "db") -> Any:
-    (found,) = asking.keys_of(engine, organisation_id(), [Name(namespace, name)]).values()
+    (found,) = asking.keys_of(engine, current_context().organisation_id, [Name(namespace, name)]).values()
     return found
 
 
@@ -79,7 +79,7 @@ def test_two_datasets_that_turn_out_to_be_one_become_one_with_all_that_was_known
     ingest_valid(engine, dataset_event(dataset("a", symlinks=link("t")), minutes=3))
     now = located(engine, "t", "hive")
     assert now == located(engine, "a") != former
-    assert asking.locate_id(engine, organisation_id(), former) == now
+    assert asking.locate_id(engine, current_context().organisation_id, former) == now
     assert edges(engine) == {("db#x", "db#a"), ("db#a", "db#y")}
     assert edges(engine, "PRODUCES") >= {("airflow#load", "db#a"), ("airflow#other", "db#a")}
     (version,) = queries.versions(engine, "db#a")  # both say that they wrote 1: it is that of the first
@@ -130,7 +130,7 @@ def test_a_person_who_merges_makes_one_of_the_versions_that_are_one(engine: Engi
         run_event(outputs=[written("b")], minutes=1),
         run_event(run=2, job="other", outputs=[written("a")], minutes=2),
     )
-    renaming.merge(engine, organisation_id(), "db#b", "db#a", **WHY)
+    renaming.merge(engine, current_context().organisation_id, "db#b", "db#a", **WHY)
     (version,) = queries.versions(engine, "db#a")
     assert (version.published, version.version.tag, str(version.version.run_id)) == (True, "1", uuid(1))
     before = contents(engine)
@@ -278,7 +278,7 @@ def test_people_give_aliases_merge_and_rename_and_a_rebuild_keeps_that(engine: E
         run_event(inputs=[dataset("AIR.PLANES", "db2://prod")], outputs=["/landing"]),
         run_event(run=2, job="b", inputs=["/landing"], outputs=["c"], minutes=1),
     )
-    organisation = organisation_id()
+    organisation = current_context().organisation_id
     renaming.alias(engine, organisation, "db#c", "dataset#of-c", **WHY)
     renaming.merge(engine, organisation, "db#/landing", "flights/planes", **WHY)
     renaming.rename(engine, organisation, "db2://prod#AIR.PLANES", "legacy/planes", **WHY)
@@ -299,7 +299,7 @@ def test_people_give_aliases_merge_and_rename_and_a_rebuild_keeps_that(engine: E
 def test_names_that_cannot_be_given_are_refused(engine: Engine) -> None:
     register(engine, [DatasetRecord("flights/planes", "parquet", declared_at="assets/flights/defs.yaml:3")])
     ingest_valid(engine, run_event(inputs=["a"], outputs=["b"]))
-    organisation = organisation_id()
+    organisation = current_context().organisation_id
     with pytest.raises(UnknownDataset):
         renaming.alias(engine, organisation, "db#nowhere", "db#x", **WHY)
     with pytest.raises(renaming.RenameRefused, match="is already a dataset"):
@@ -317,11 +317,12 @@ def test_a_declared_dataset_becomes_part_of_the_one_it_is_called_now(engine: Eng
     publish(engine, None, [draft("mart/old", tag="v1")])
     publish(engine, None, [draft("mart/new", tag="v2")])
     former = queries.dataset(engine, "mart/old").dataset_id
-    renaming.merge(engine, organisation_id(), "mart/old", "mart/new", **WHY)
+    renaming.merge(engine, current_context().organisation_id, "mart/old", "mart/new", **WHY)
     found = queries.versions(engine, "mart/new")
     assert [(each.version.tag, each.published) for each in found] == [("v2", True), ("v1", False)]
     assert (
-        asking.locate_id(engine, organisation_id(), former) == queries.dataset(engine, "mart/new").dataset_id
+        asking.locate_id(engine, current_context().organisation_id, former)
+        == queries.dataset(engine, "mart/new").dataset_id
     )
 
 

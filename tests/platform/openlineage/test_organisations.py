@@ -10,9 +10,8 @@ from sqlalchemy import Engine
 
 from headrace.access import grants
 from headrace.catalog.records import DatasetRecord, ProcessRecord, RunState, Technology
+from headrace.context import act_as, organisation_named
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_named
-from headrace.database.principal import act_as
 from headrace.openlineage.ingestion import ingest
 from headrace.openlineage.model import Outcome, Result
 from headrace.publishing.runs import attempt

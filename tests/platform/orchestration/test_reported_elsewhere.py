@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Engine
 
 from headrace.catalog.naming import own_namespace
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.declarations.loading.project import load, records
 from headrace.openlineage import ingestion
 from headrace.openlineage.model import Result
@@ -120,7 +120,7 @@ def adapter(**changes: Any) -> list[dict[str, Any]]:
 
 
 def history(engine: Engine, *events: object) -> None:
-    outcomes = ingestion.ingest(engine, organisation_id(), events, historical=True)
+    outcomes = ingestion.ingest(engine, current_context().organisation_id, events, historical=True)
     assert all(each.result is Result.STORED for each in outcomes), outcomes
 
 
@@ -222,7 +222,7 @@ def test_history_starts_nothing_until_it_is_reported_live(
     history(engine, *events)
     assert (platform.starts(), platform.materialized()) == ([], [])
     assert {row[-1] for row in contents(engine)["runs"]} == {True}
-    again = ingestion.ingest(engine, organisation_id(), events, historical=True)
+    again = ingestion.ingest(engine, current_context().organisation_id, events, historical=True)
     assert {each.result for each in again} == {Result.REPEATED}
     before = contents(engine)
     rebuild(engine)

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import Engine
 
 from headrace.catalog.records import DatasetRecord
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.execution.plan import ExternalPlan
 from headrace.orchestration.sensors import slas as module
 from headrace.orchestration.sensors.slas import slas_sensor
@@ -130,7 +130,7 @@ def test_a_dataset_with_two_missed_objectives_is_named_once(look: Look, engine: 
 
 
 def test_a_concurrent_evaluation_is_reported(look: Look, engine: Engine) -> None:
-    key = int.from_bytes(organisation_id().bytes[:4], "big", signed=True)
+    key = int.from_bytes(current_context().organisation_id.bytes[:4], "big", signed=True)
     with transaction(engine) as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [judging._LOCK, key])
         assert look() == "Another process is evaluating the SLAs."

@@ -20,8 +20,8 @@ from headrace.catalog.column_lineage import (
     unknown,
 )
 from headrace.catalog.records import CheckResult, CheckStatus, ProcessRecord, Technology
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.openlineage.naming.merges import merge
 from headrace.publishing.publication import publish
 from headrace.publishing.rollback import rollback
@@ -60,7 +60,7 @@ REPORT = LineageOfOutput(
 
 
 def dataset_id(engine: Engine, key: Any) -> Any:
-    found = locate(engine, organisation_id(), f"headrace://{_organisation(engine)}", key)
+    found = locate(engine, current_context().organisation_id, f"headrace://{_organisation(engine)}", key)
     assert found is not None
     return found
 

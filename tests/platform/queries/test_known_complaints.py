@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import Engine
 
 from headrace import queries
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.queries.impact import impact
 from headrace.queries.lineage import MAX_NODES
 from headrace.queries.process_detail import process_page
@@ -54,9 +54,11 @@ def hub(engine: Engine) -> tuple[Engine, UUID]:
     with engine.begin() as connection:
         connection.execute(
             sa.text("INSERT INTO catalog.organisation VALUES (:id, 'hub') ON CONFLICT DO NOTHING"),
-            {"id": organisation_id()},
+            {"id": current_context().organisation_id},
         )
-        ids = connection.execute(sa.text(_HUB), {"organisation": organisation_id(), "readers": _READERS})
+        ids = connection.execute(
+            sa.text(_HUB), {"organisation": current_context().organisation_id, "readers": _READERS}
+        )
         return engine, ids.scalars().first()  # type: ignore[return-value]
 
 

@@ -21,10 +21,9 @@ from headrace import queries
 from headrace.access.grants import add_organisation
 from headrace.catalog.records import InputRequest, RunState
 from headrace.catalog.run_events import RunEvent
+from headrace.context import Principal, act_as, current_context, organisation_named
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id, organisation_named
 from headrace.database.locks import alone
-from headrace.database.principal import Principal, act_as
 from headrace.job_reports.ingestion import ingest
 from headrace.publishing.pins import resolve
 from headrace.publishing.publication import publish
@@ -437,7 +436,7 @@ def test_partitions_with_rows_of_another_organisation_stay(
     settings.cache_clear()
     with estate.begin() as connection:
         connection.execute(sa.text("SELECT catalog.make_partitions(now() - interval '7 months', 7)"))
-    other = {"other": organisation_id()}
+    other = {"other": current_context().organisation_id}
 
     archive(estate)
 
@@ -529,7 +528,7 @@ def test_messages_wait_for_a_reader_that_still_comes(catalog: Engine, draft: Dra
         "VALUES (:of, 'graph', 0, 0)"
     )
     with catalog.begin() as connection:
-        connection.execute(read, {"of": organisation_id()})
+        connection.execute(read, {"of": current_context().organisation_id})
     messages = count(catalog, "outbox")
     assert archive(catalog, now=later()).outbox == 0
     assert archive(catalog, now=later() + timedelta(days=365)).outbox == messages

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from headrace.access.callers import Permission
 from headrace.access.tokens import issue_service_token
-from headrace.database.ids import organisation_id
+from headrace.context import current_context
 from headrace.openlineage.ingestion import ingest
 from headrace.openlineage.model import Result
 from headrace.retention.archiving import archive
@@ -66,7 +66,7 @@ def night(day: float) -> list[dict[str, Any]]:
 
 
 def store(engine: Engine, *reported: dict[str, Any]) -> None:
-    outcomes = ingest(engine, organisation_id(), reported)
+    outcomes = ingest(engine, current_context().organisation_id, reported)
     assert {outcome.result for outcome in outcomes} <= {Result.STORED, Result.REPEATED}, outcomes
 
 

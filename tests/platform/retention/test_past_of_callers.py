@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 from headrace.access.callers import Permission
 from headrace.access.tokens import issue_service_token
+from headrace.context import act_as
 from headrace.database.connection import transaction
-from headrace.database.principal import act_as
 from headrace.errors import UnknownRun
 from headrace.publishing.runs import attempt
 from headrace.retention.archiving import archive

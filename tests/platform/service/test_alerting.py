@@ -16,8 +16,8 @@ from headrace.alerts.outbox import decide_next
 from headrace.alerts.queries import history
 from headrace.alerts.records import AlertState
 from headrace.alerts.sending import send_due
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.settings import settings
 from headrace.severity import Severity
 from headrace.slas.events import (
@@ -44,7 +44,7 @@ def raised(engine: Engine, key: str, *affected: str, minutes: int = 0) -> UUID:
         cursor.execute(
             "INSERT INTO catalog.incident (incident_id, organisation_id, cause_type, cause_key, reason, severity, "
             "opened_at) VALUES (%s, %s, 'DATASET', %s, 'It was due.', 'ERROR', now())",
-            [found, organisation_id(), str(found)],
+            [found, current_context().organisation_id, str(found)],
         )
         at = NOW + timedelta(minutes=minutes)
         happened = [
@@ -129,7 +129,7 @@ def test_a_run_that_failed_is_an_alert_of_those_whose_datasets_it_touches(ask: A
         cursor.execute(
             "INSERT INTO catalog.incident (incident_id, organisation_id, cause_type, cause_key, process_id, reason, "
             "severity, opened_at) VALUES (%s, %s, 'PROCESS', 'mart/delays', %s, 'no', 'ERROR', now())",
-            [alert, organisation_id(), row["process_id"]],
+            [alert, current_context().organisation_id, row["process_id"]],
         )
         process = Subject(SubjectType.PROCESS, "mart/delays", row["process_id"], ("team:data",))
         failed = AlertEvent(Kind.RUN_FAILED, Severity.ERROR, process, NOW, alert, {"reason": "no"})

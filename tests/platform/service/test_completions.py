@@ -23,8 +23,8 @@ from sqlalchemy import Engine
 
 from headrace.access.callers import Caller, CallerKind, Grant, Permission
 from headrace.autosys.client import write
+from headrace.context import organisation_named
 from headrace.database.connection import engine_for, transaction
-from headrace.database.ids import organisation_named
 from headrace.job_reports.ingestion import ingest
 from headrace.local.servers import SERVICE
 from headrace.service import create_app

@@ -19,9 +19,8 @@ from starlette.testclient import TestClient
 
 from headrace.access.callers import Permission
 from headrace.access.tokens import issue_service_token, issue_task_token
+from headrace.context import Principal, current_context, set_principal
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
-from headrace.database.principal import Principal, set_principal
 from headrace.openlineage.model import Outcome, Result
 from headrace.service.http.coalescing import Coalescing
 from headrace.settings import settings
@@ -239,7 +238,7 @@ def test_stores_together_what_comes_together(catalog: Engine, monkeypatch: pytes
     batches: list[list[object]] = []
 
     def slow(_: Engine, organisation: UUID, events: list[object]) -> list[Outcome]:
-        assert organisation == organisation_id()
+        assert organisation == current_context().organisation_id
         batches.append(list(events))
         time.sleep(0.05)
         if "poison" in events:
@@ -249,7 +248,7 @@ def test_stores_together_what_comes_together(catalog: Engine, monkeypatch: pytes
     monkeypatch.setattr("headrace.service.http.coalescing.store", slow)
 
     async def send() -> list[object]:
-        set_principal(Principal(organisation_id(), settings().organisation, "service:test"))
+        set_principal(Principal(current_context().organisation_id, settings().organisation, "service:test"))
         coalescing = Coalescing(catalog)
         each = [coalescing.store([name]) for name in ("a", "b", "poison", "c")]  # type: ignore[list-item]
         return await asyncio.gather(*each, return_exceptions=True)

@@ -10,8 +10,8 @@ from sqlalchemy import Engine
 
 from headrace.alerts.rows import alert_event_of
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
+from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.database.ids import organisation_id
 from headrace.registration.declarations import register
 from headrace.slas.events import AlertEvent
 
@@ -62,7 +62,11 @@ def published(
         )  # fmt: skip
         cursor.execute(
             "INSERT INTO catalog.outbox (organisation_id, topic, payload_json) VALUES (%s, %s, %s)",
-            [organisation_id(), f"version.{outcome.lower()}", Jsonb({"version_id": str(version)})],
+            [
+                current_context().organisation_id,
+                f"version.{outcome.lower()}",
+                Jsonb({"version_id": str(version)}),
+            ],
         )
 
 
@@ -73,7 +77,7 @@ def ran(engine: Engine, process: str, began: datetime, ended: datetime | None, s
         cursor.execute(
             "INSERT INTO catalog.process_run (run_id, start_ts, organisation_id, process_id, status, end_ts, attempt, "
             "partitions) SELECT %s, %s, %s, process_id, %s, %s, 1, '{}' FROM catalog.process WHERE process_key = %s",
-            [run, began, organisation_id(), status, ended, process],
+            [run, began, current_context().organisation_id, status, ended, process],
         )
     return run
 
