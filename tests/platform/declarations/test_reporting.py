@@ -61,7 +61,7 @@ def test_a_manifest_that_cannot_be_written_is_a_warning_of_a_run_that_published(
 
     assert_succeeded(engine, result, "shop/orders")
     assert all(checks([result]).values())
-    assert "shop/orders is published, but not all of its manifests" in log(project, result)
+    assert "shop/orders is published, but not all of its references" in log(project, result)
     assert "run `headrace manifests shop/orders`" in log(project, result)
 
 
