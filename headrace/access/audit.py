@@ -9,7 +9,7 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.access.callers import Caller
-from headrace.access.sensitivity import Public, Shown
+from headrace.access.sensitivity import Public, PublicField
 from headrace.access.sql import statement
 from headrace.context import Principal, act_as, current_context, organisation_named
 from headrace.database.connection import transaction
@@ -31,7 +31,7 @@ class AuditEntry:
     action: Public[str]
     object_type: Public[str]
     object: Public[str]
-    detail: Annotated[dict[str, Any], Shown.FOREIGN_JSON]
+    detail: Annotated[dict[str, Any], PublicField.FOREIGN_JSON]
     request_id: Public[str | None]
 
 

@@ -33,7 +33,7 @@ class Sensitive(StrEnum):
     UNDECLARED = "UNDECLARED"  # a field whose type says nothing; always hidden
 
 
-class Shown(Enum):
+class PublicField(Enum):
     """Markers of public fields: which dataset, version, process or column the row is about."""
 
     TEXT = "text"
@@ -56,8 +56,8 @@ class SensitiveIf:
     condition: Callable[[Any], bool]
 
 
-Public = Annotated[_T, Shown.TEXT]
-DatasetKey = Annotated[str, Shown.DATASET]
-ProcessKey = Annotated[str, Shown.PROCESS]
-SubjectKey = Annotated[str, Shown.SUBJECT]
-VersionId = Annotated[UUID, Shown.VERSION]
+Public = Annotated[_T, PublicField.TEXT]
+DatasetKey = Annotated[str, PublicField.DATASET]
+ProcessKey = Annotated[str, PublicField.PROCESS]
+SubjectKey = Annotated[str, PublicField.SUBJECT]
+VersionId = Annotated[UUID, PublicField.VERSION]

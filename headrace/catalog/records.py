@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 from uuid import UUID
 
-from headrace.access.sensitivity import DatasetKey, Public, Sensitive, Shown, VersionId
+from headrace.access.sensitivity import DatasetKey, Public, PublicField, Sensitive, VersionId
 from headrace.catalog.column_lineage import LineageOfOutput
 from headrace.catalog.locators import FILES_STORE, FilesLocator, Locator, locator_of
 from headrace.severity import Severity
@@ -111,7 +111,7 @@ class Check:
 
     name: Public[str]
     kind: Public[str]
-    column: Annotated[str | None, Shown.COLUMN] = None
+    column: Annotated[str | None, PublicField.COLUMN] = None
     parameters: Annotated[Mapping[str, Any], Sensitive.CHECK] = field(default_factory=dict)
     severity: Severity = Severity.ERROR
     quarantine: bool = False

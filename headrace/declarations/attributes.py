@@ -29,7 +29,7 @@ from headrace.declarations.trigger import TriggerItem
 from headrace.spark.engine import DEFAULT_ENGINE
 
 
-class Described(dg.Model):
+class DescriptiveAttributes(dg.Model):
     """Descriptive attributes."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
@@ -59,7 +59,7 @@ class Described(dg.Model):
         return {**self.tags, **({"classification": self.classification} if self.classification else {})}
 
 
-class Keyed(Described):
+class DatasetAttributes(DescriptiveAttributes):
     """One dataset: its key, columns and SLA."""
 
     key: Annotated[
@@ -91,7 +91,7 @@ class Keyed(Described):
         return self.key.split("/")[1]
 
 
-class Product(Keyed):
+class Product(DatasetAttributes):
     """One output dataset of a process."""
 
     output: Annotated[Output, Field(description="The format, options and location of its files.")] = Output()
@@ -117,7 +117,7 @@ class Product(Keyed):
     ] = Field(default_factory=list)
 
 
-class Running(dg.Model):
+class ExecutionAttributes(dg.Model):
     """Inputs, partitions and triggers of a process."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
@@ -145,7 +145,7 @@ class Running(dg.Model):
     ] = None
 
 
-class Computed(Running):
+class ComputationAttributes(ExecutionAttributes):
     """How a dataset is computed."""
 
     sql: Annotated[
@@ -163,7 +163,7 @@ class ProcessOutput(Product):
     step: Annotated[Name | None, Field(description="The step that computes it.")] = None
 
 
-class External(Keyed):
+class External(DatasetAttributes):
     """A dataset written by another system."""
 
     format: Annotated[

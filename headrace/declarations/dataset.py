@@ -8,7 +8,14 @@ from typing import Annotated, Any, Self
 import dagster as dg
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model
 
-from headrace.declarations.attributes import Computed, Described, External, ProcessOutput, Product, Running
+from headrace.declarations.attributes import (
+    ComputationAttributes,
+    DescriptiveAttributes,
+    ExecutionAttributes,
+    External,
+    ProcessOutput,
+    Product,
+)
 from headrace.declarations.declaration import RunLimits
 from headrace.declarations.definition import external_asset, process_assets
 from headrace.declarations.planning import dataset_plan, external_plan, process_plan
@@ -66,7 +73,7 @@ class DeclaredComponent(dg.Component, dg.Resolvable, dg.Model):
 
 
 @dg.scaffold_with(DatasetScaffolder)
-class Dataset(DeclaredComponent, Product, Computed):
+class Dataset(DeclaredComponent, Product, ComputationAttributes):
     """A dataset computed by Spark from SQL or Python: versioned, checked, published."""
 
     def plan(self, origin: Origin) -> ProcessPlan:
@@ -74,7 +81,7 @@ class Dataset(DeclaredComponent, Product, Computed):
         return dataset_plan(self, self, origin)
 
 
-class Process(DeclaredComponent, Described, Running):
+class Process(DeclaredComponent, DescriptiveAttributes, ExecutionAttributes):
     """Several datasets computed by Spark in one run."""
 
     outputs: Annotated[list[ProcessOutput], Field(min_length=1, description="The datasets that it writes.")]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.catalog.records import Check, Column, DatasetRecord
-from headrace.declarations.attributes import Described, Keyed
+from headrace.declarations.attributes import DatasetAttributes, DescriptiveAttributes
 from headrace.declarations.automation import sla_record
 from headrace.declarations.checks import DatasetCheck, column_checks, dataset_checks, partition_check
 from headrace.declarations.declaration import Multi, Partitions, Schema, Static
@@ -19,8 +19,8 @@ from headrace.stores.checks.predicates import validate
 
 
 def dataset_record(
-    keyed: Keyed,
-    described: Described,
+    keyed: DatasetAttributes,
+    described: DescriptiveAttributes,
     origin: Origin,
     *,
     format: str,

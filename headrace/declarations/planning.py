@@ -9,13 +9,13 @@ from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.records import ProcessRecord, Technology
 from headrace.dagster_internals import FreshnessPolicy
 from headrace.declarations.attributes import (
-    Computed,
-    Described,
+    ComputationAttributes,
+    DatasetAttributes,
+    DescriptiveAttributes,
+    ExecutionAttributes,
     External,
-    Keyed,
     ProcessOutput,
     Product,
-    Running,
 )
 from headrace.declarations.automation import (
     SlaProblem,
@@ -50,7 +50,7 @@ from headrace.stores.registry import STORES
 
 
 def dataset_plan(
-    dataset: Product, computed: Computed, origin: Origin, piece: Piece | None = None
+    dataset: Product, computed: ComputationAttributes, origin: Origin, piece: Piece | None = None
 ) -> ProcessPlan:
     """Build the plan of a process with one output. piece: the code, if it is not in `computed` (the decorator's).
 
@@ -67,9 +67,9 @@ def dataset_plan(
 
 
 def process_plan(
-    described: Described,
+    described: DescriptiveAttributes,
     outputs: Sequence[ProcessOutput],
-    running: Running,
+    running: ExecutionAttributes,
     origin: Origin,
     sla: RunLimits | None = None,
 ) -> ProcessPlan:
@@ -138,11 +138,11 @@ def external_plan(external: External, origin: Origin) -> ExternalPlan:
 
 def _process_plan(
     products: Sequence[tuple[Product, Origin]],
-    running: Running,
+    running: ExecutionAttributes,
     origin: Origin,
     pieces: Sequence[Piece],
     frames: Mapping[str, str | None],
-    described: Described,
+    described: DescriptiveAttributes,
     sla: RunLimits | None,
 ) -> ProcessPlan:
     first = products[0][0]
@@ -207,7 +207,7 @@ def _code_version(pieces: Sequence[Piece], inputs: Sequence[InputPlan], outputs:
     )
 
 
-def _final_piece(computed: Computed, origin: Origin, name: str) -> Piece | None:
+def _final_piece(computed: ComputationAttributes, origin: Origin, name: str) -> Piece | None:
     if computed.sql is not None and computed.python is not None:
         raise origin.error(
             ("python",), "`sql` and `python` cannot be combined", "Keep one; the other can be one of `steps`."
@@ -219,7 +219,7 @@ def _final_piece(computed: Computed, origin: Origin, name: str) -> Piece | None:
     return None
 
 
-def _steps(running: Running, origin: Origin) -> list[Piece]:
+def _steps(running: ExecutionAttributes, origin: Origin) -> list[Piece]:
     names = Counter(step.name for step in running.steps)
     for index, step in enumerate(running.steps):
         if names[step.name] > 1:
@@ -240,8 +240,8 @@ def _partitions(partitions: Partitions | None, origin: Origin) -> PartitionPlan 
 
 def _output(
     product: Product,
-    described: Described,
-    running: Running,
+    described: DescriptiveAttributes,
+    running: ExecutionAttributes,
     part: Origin,
     origin: Origin,
     inputs: Sequence[InputPlan],
@@ -301,7 +301,7 @@ def _output(
     )
 
 
-def _no_run_limits(keyed: Keyed, origin: Origin) -> None:
+def _no_run_limits(keyed: DatasetAttributes, origin: Origin) -> None:
     """Raise for an SLA on run times of a dataset without its own runs."""
     for name in RunLimits.model_fields:
         if keyed.sla is not None and getattr(keyed.sla, name) is not None:
@@ -312,7 +312,7 @@ def _no_run_limits(keyed: Keyed, origin: Origin) -> None:
             )
 
 
-def _freshness(keyed: Keyed, origin: Origin) -> FreshnessPolicy | None:
+def _freshness(keyed: DatasetAttributes, origin: Origin) -> FreshnessPolicy | None:
     if keyed.sla is None:
         return None
     try:

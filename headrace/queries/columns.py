@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import Engine
 
-from headrace.access.sensitivity import Shown
+from headrace.access.sensitivity import PublicField
 from headrace.catalog.column_lineage import ColumnSource, LineageOfOutput, from_json, parts
 from headrace.catalog.lookup import dataset_ids
 from headrace.catalog.records import Version
@@ -54,7 +54,7 @@ class VersionColumns:
     columns and of all columns.
     """
 
-    version: Annotated[VersionRef, Shown.NESTED]
+    version: Annotated[VersionRef, PublicField.NESTED]
     lineage: LineageOfOutput | None
     inputs: tuple[VersionRef, ...]
     known: int

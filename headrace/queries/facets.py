@@ -10,7 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import Engine
 
-from headrace.access.sensitivity import Public, Shown
+from headrace.access.sensitivity import Public, PublicField
 from headrace.catalog.jobs import keys_of_jobs
 from headrace.catalog.naming import Name, own_namespace
 from headrace.context import current_context
@@ -30,7 +30,7 @@ class FacetRow:
     """A facet with the time of its report. modelled: in the spec, in a known version."""
 
     name: Public[str]
-    content: Annotated[Mapping[str, Any], Shown.FACET_CONTENT]
+    content: Annotated[Mapping[str, Any], PublicField.FACET_CONTENT]
     at: datetime
     modelled: bool
 

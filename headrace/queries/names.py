@@ -11,7 +11,7 @@ from uuid import UUID
 from psycopg import Cursor
 from sqlalchemy import Engine
 
-from headrace.access.sensitivity import DatasetKey, ProcessKey, Public, Sensitive, SensitiveIf, Shown
+from headrace.access.sensitivity import DatasetKey, ProcessKey, Public, PublicField, Sensitive, SensitiveIf
 from headrace.catalog.naming import Name, key_of, own_namespace, place, placer
 from headrace.context import current_context
 from headrace.database.connection import transaction
@@ -87,7 +87,7 @@ class Assertion:
 
     run_id: UUID
     assertion: Public[str]
-    column: Annotated[str | None, Shown.COLUMN]
+    column: Annotated[str | None, PublicField.COLUMN]
     success: bool
     severity: Public[str | None]
     detail: Annotated[Mapping[str, Any], Sensitive.CHECK]

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import Engine
 
-from headrace.access.sensitivity import Public, Sensitive, Shown, VersionId
+from headrace.access.sensitivity import Public, PublicField, Sensitive, VersionId
 from headrace.catalog.records import CheckStatus, Outcome
 from headrace.database.connection import transaction
 from headrace.queries.sql import statement
@@ -28,7 +28,7 @@ class QualityRow:
     detail: Annotated[dict[str, Any], Sensitive.CHECK]
     executed_at: datetime
     kind: Public[str | None]
-    column: Annotated[str | None, Shown.COLUMN]
+    column: Annotated[str | None, PublicField.COLUMN]
     severity: Severity | None
     produced_at: datetime
 

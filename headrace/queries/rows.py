@@ -10,8 +10,8 @@ from headrace.access.sensitivity import (
     DatasetKey,
     ProcessKey,
     Public,
+    PublicField,
     Sensitive,
-    Shown,
     SubjectKey,
     VersionId,
 )
@@ -104,7 +104,7 @@ class DatasetDetail:
 class VersionRow:
     """A version in a list; failing and warning name its checks."""
 
-    version: Annotated[Version, Shown.NESTED]
+    version: Annotated[Version, PublicField.NESTED]
     published: bool
     reason: Public[str | None]
     failing: Public[tuple[str, ...]]
@@ -126,7 +126,7 @@ class VersionRef:
 class VersionDetail:
     """A version with all details; used_by counts the versions derived from it."""
 
-    version: Annotated[Version, Shown.NESTED]
+    version: Annotated[Version, PublicField.NESTED]
     published: bool
     reason: Public[str | None]
     process_key: ProcessKey | None
@@ -146,7 +146,7 @@ class PublishedRow:
 
     dataset: DatasetKey
     partition: Public[str | None]
-    version: Annotated[Version, Shown.NESTED]
+    version: Annotated[Version, PublicField.NESTED]
     generation: int
     published_at: datetime
 
@@ -184,7 +184,7 @@ class Lineage:
 class VersionNode:
     """A version, `depth` steps from the first; `hidden` counts its further neighbours that are not shown."""
 
-    version: Annotated[VersionRef, Shown.NESTED]
+    version: Annotated[VersionRef, PublicField.NESTED]
     outcome: Outcome
     run_id: UUID | None
     depth: int
@@ -234,7 +234,7 @@ class AttemptRow:
 class RunInput:
     """A version that a run read; reason is None if only the output names it."""
 
-    version: Annotated[VersionRef, Shown.NESTED]
+    version: Annotated[VersionRef, PublicField.NESTED]
     reason: PinReason | None
 
 
@@ -242,7 +242,7 @@ class RunInput:
 class RunOutput:
     """A version that a run wrote, and its outcome."""
 
-    version: Annotated[VersionRef, Shown.NESTED]
+    version: Annotated[VersionRef, PublicField.NESTED]
     outcome: Outcome
     reason: Public[str | None]
     row_count: int | None

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from sqlalchemy import Engine
 
-from headrace.access.sensitivity import Public, Shown, SubjectKey
+from headrace.access.sensitivity import Public, PublicField, SubjectKey
 from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.database.jsonb import jsonb
@@ -38,7 +38,7 @@ class RunDataset:
     key: SubjectKey
     version: Public[str | None]
     partition: Public[str | None]
-    facets: Annotated[Mapping[str, Any], Shown.MODELLED_FACETS]
+    facets: Annotated[Mapping[str, Any], PublicField.MODELLED_FACETS]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 
 from headrace.access.audit import note_reading
 from headrace.access.callers import Caller
-from headrace.access.sensitivity import Sensitive, SensitiveIf, Shown
+from headrace.access.sensitivity import PublicField, Sensitive, SensitiveIf
 from headrace.catalog.masking.foreign import masked_facet, masked_json
 from headrace.catalog.masking.policy import CallerPolicy, Policy, Subject, Survey, masked, unless_changed
 from headrace.catalog.sensitivity import hidden_columns, hidden_columns_of
@@ -66,12 +66,12 @@ def _masked(value: Any, about: Subject, policy: Policy) -> Any:  # noqa: ANN401 
     for each in row.fields:
         part = getattr(value, each.name)
         kind = each.kind_in(value)
-        if each.shown is Shown.FACET_CONTENT:
+        if each.shown is PublicField.FACET_CONTENT:
             after: object = masked_facet(value.name if value.modelled else None, part, about, policy)
-        elif each.shown is Shown.MODELLED_FACETS:
+        elif each.shown is PublicField.MODELLED_FACETS:
             facets = {name: masked_facet(name, content, about, policy) for name, content in part.items()}
             after = unless_changed(part, facets)
-        elif each.shown is Shown.FOREIGN_JSON:
+        elif each.shown is PublicField.FOREIGN_JSON:
             after = masked_json(part, about, policy)
         elif each.kind is None:
             after = _masked(part, about, policy)
@@ -93,7 +93,7 @@ class _Field:
     name: str
     kind: Sensitive | None = None
     condition: Callable[[Any], bool] | None = None
-    shown: Shown | None = None
+    shown: PublicField | None = None
 
     def kind_in(self, row: object) -> Sensitive | None:
         """Return the kind of the field in this row; None where it is not sensitive there."""
@@ -109,7 +109,13 @@ class _RowType:
     columns: tuple[_Field, ...]
 
 
-_IS_SUBJECT = {Shown.DATASET, Shown.PROCESS, Shown.SUBJECT, Shown.VERSION, Shown.NESTED}
+_IS_SUBJECT = {
+    PublicField.DATASET,
+    PublicField.PROCESS,
+    PublicField.SUBJECT,
+    PublicField.VERSION,
+    PublicField.NESTED,
+}
 
 
 _ROW_TYPES: dict[type, _RowType] = {}
@@ -126,14 +132,14 @@ def _read_row_type(row: type) -> _RowType:
     return _RowType(
         fields=tuple(each for each, nested in fields if each.kind is not None or nested),
         subjects=tuple(each for each, _ in fields if each.shown in _IS_SUBJECT),
-        columns=tuple(each for each, _ in fields if each.shown is Shown.COLUMN),
+        columns=tuple(each for each, _ in fields if each.shown is PublicField.COLUMN),
     )
 
 
 def _field(row: type, name: str, hint: object) -> tuple[_Field, bool]:
     """Return the field, and True if its rows are to be looked into."""
     markers = list(_markers(hint))
-    shown = next((marker for marker in markers if isinstance(marker, Shown)), None)
+    shown = next((marker for marker in markers if isinstance(marker, PublicField)), None)
     parts = list(_parts(hint))
     nested = any(_has_fields(part, row) for part in parts)
     for marker in markers:
@@ -141,9 +147,9 @@ def _field(row: type, name: str, hint: object) -> tuple[_Field, bool]:
             return _Field(name, marker.kind, marker.condition, shown), False
         if isinstance(marker, Sensitive):
             return _Field(name, marker, None, shown), False
-    if shown in (Shown.FOREIGN_JSON, Shown.FACET_CONTENT, Shown.MODELLED_FACETS):
+    if shown in (PublicField.FOREIGN_JSON, PublicField.FACET_CONTENT, PublicField.MODELLED_FACETS):
         return _Field(name, shown=shown), True
-    if shown in (None, Shown.NESTED) and not all(map(_is_declared, parts)):
+    if shown in (None, PublicField.NESTED) and not all(map(_is_declared, parts)):
         return _Field(name, Sensitive.UNDECLARED, None, shown), False
     return _Field(name, shown=shown), nested
 
@@ -202,15 +208,15 @@ def _subject(row: _RowType, value: object, about: Subject) -> Subject:
     dataset, process, version = about.dataset, about.process, about.version
     for each in row.subjects:
         named = getattr(value, each.name)
-        if each.shown is Shown.NESTED:
+        if each.shown is PublicField.NESTED:
             if named is not None:
                 inner = _subject(_row_type(type(named)), named, Subject(dataset, process, version))
                 dataset, process, version = inner.dataset, inner.process, inner.version
-        elif each.shown is Shown.VERSION:
+        elif each.shown is PublicField.VERSION:
             version = named
         elif named is not None:
-            dataset = named if each.shown is not Shown.PROCESS else dataset
-            process = named if each.shown is not Shown.DATASET else process
+            dataset = named if each.shown is not PublicField.PROCESS else dataset
+            process = named if each.shown is not PublicField.DATASET else process
     if dataset != about.dataset and version == about.version:
         version = None  # of the other dataset
     return Subject(dataset, process, version)

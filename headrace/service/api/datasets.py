@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from headrace import queries
 from headrace.access.callers import Caller
-from headrace.access.sensitivity import Public, Sensitive, Shown
+from headrace.access.sensitivity import Public, PublicField, Sensitive
 from headrace.catalog.records import CheckStatus
 from headrace.context import current_context
 from headrace.errors import UnknownDataset, UnknownRun
@@ -88,7 +88,7 @@ class ReportedQuality:
 class VersionAnswer:
     """A version and the run that wrote it; null if there is none or the run is archived."""
 
-    version: Annotated[VersionDetail, Shown.NESTED]
+    version: Annotated[VersionDetail, PublicField.NESTED]
     run: RunReport | None
 
 
