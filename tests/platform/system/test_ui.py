@@ -119,6 +119,7 @@ def materialize(page: Page, served: Served) -> str:
     return run
 
 
+@pytest.mark.usefixtures("backfill")  # launched before anything else
 def test_materialize_with_the_button_and_see_what_came_of_it(served: Served, page: Page) -> None:
     served.until("the landed airlines", lambda: landed(served, "raw_airlines"))
     page.goto(f"{served.url}/assets/flights/airlines")
@@ -169,14 +170,21 @@ def test_a_new_file_makes_its_dataset_stale_until_it_is_materialized(served: Ser
     expect(page.get_by_text("Unsynced")).to_have_count(0)
 
 
-def test_a_backfill_of_two_days_is_one_run_of_the_daemon(served: Served, page: Page) -> None:
-    days = list(DAYS[:2])
+@pytest.fixture(scope="module")
+def backfill(served: Served) -> str:
+    """The id of a backfill of two days. The daemon looks at backfills every 30 s only: other tests run meanwhile."""
     served.until("the landed flights", lambda: landed(served, "raw_flights"))
-    launched = served.ask(BACKFILL, path=["flights", "flights_clean"], days=days)["launchPartitionBackfill"]
+    answer = served.ask(BACKFILL, path=["flights", "flights_clean"], days=list(DAYS[:2]))
+    launched = answer["launchPartitionBackfill"]
     assert launched["__typename"] == "LaunchBackfillSuccess", launched
+    return str(launched["backfillId"])
+
+
+def test_a_backfill_of_two_days_is_one_run_of_the_daemon(served: Served, page: Page, backfill: str) -> None:
+    days = list(DAYS[:2])
 
     def ended() -> dict[str, Any] | None:
-        status = served.ask(BACKFILL_STATUS, id=launched["backfillId"])["partitionBackfillOrError"]
+        status = served.ask(BACKFILL_STATUS, id=backfill)["partitionBackfillOrError"]
         return status if status["status"] not in ("REQUESTED", "FAILING", "CANCELING") else None
 
     status = served.until("the backfill", ended, RUN_SECONDS)
