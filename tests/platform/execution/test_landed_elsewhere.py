@@ -22,7 +22,7 @@ from headrace.orchestration.sensors.landing import landing_sensor
 from headrace.queries import published
 from headrace.queries.pointers import newest
 from headrace.settings import settings
-from tests.platform.orchestration.test_landed_formats import write
+from tests.platform.execution.test_landed_formats import write
 from tests.platform.projects import load_project, write_project
 
 if TYPE_CHECKING:

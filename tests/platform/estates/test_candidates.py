@@ -10,8 +10,7 @@ from headrace.estates.dataset_candidates import candidates
 from headrace.estates.paths import pattern_of
 from headrace.estates.shell import Command, split
 from headrace.estates.tools import Direction
-
-from .building import estate
+from tests.platform.autosys.building import estate
 
 READS, WRITES, UNKNOWN = Direction.READS, Direction.WRITES, Direction.UNKNOWN
 
