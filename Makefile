@@ -5,7 +5,7 @@ PYTHON ?=
 VENV := .venv
 BIN := $(VENV)/bin
 # Tests of a file share a server and a Spark session, so they run on one worker; each worker has its own.
-PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 25
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --durations 25
 
 .DEFAULT_GOAL := help
 .PHONY: help demo up down clean test test-fast lint docs site wheel bench neo4j lock install preflight browser

@@ -8,8 +8,6 @@ Dagster's instance is the product's own, on PostgreSQL.
 Run: python -m benchmarks.backfill [--days N] [--json]
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os
@@ -24,12 +22,12 @@ from operator import sub
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import dagster as dg
 import typer
 from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    import dagster as dg
     from pyspark.sql import SparkSession
 
 START = date(2024, 1, 1)
@@ -111,7 +109,6 @@ def _cases() -> Iterator[dict[str, Case]]:
 
         os.environ.update(environment())
         logging.getLogger("dagster").setLevel(logging.CRITICAL)
-        import dagster as dg
 
         try:
             with dg.DagsterInstance.get() as instance:
@@ -121,7 +118,6 @@ def _cases() -> Iterator[dict[str, Case]]:
 
 
 def _three_ways(home: Path, instance: dg.DagsterInstance) -> dict[str, Case]:
-    import dagster as dg
 
     from headrace.database.connection import connect
     from headrace.declarations.loading.project import load, records
@@ -163,7 +159,6 @@ def _three_ways(home: Path, instance: dg.DagsterInstance) -> dict[str, Case]:
 
 def _plain_asset(home: Path, spark: Any, checks: list[str]) -> Any:  # noqa: ANN401 - Dagster's decorator
     """The bare write as an asset with as many checks, which all pass: the events that Dagster keeps are the same."""
-    import dagster as dg
 
     @dg.asset(
         key=["plain", "sales"],
@@ -172,16 +167,16 @@ def _plain_asset(home: Path, spark: Any, checks: list[str]) -> Any:  # noqa: ANN
         partitions_def=dg.DailyPartitionsDefinition(start_date=START.isoformat(), end_date="2024-12-31"),
         backfill_policy=dg.BackfillPolicy.single_run(),
     )
-    def sales(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
+    def sales(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
         _bare_write(spark.session, home / "plain", context.partition_keys[0], len(context.partition_keys))
-        return dg.MaterializeResult(
+        yield dg.MaterializeResult(
             check_results=[dg.AssetCheckResult(passed=True, check_name=name) for name in checks]
         )
 
     return sales
 
 
-def _bare_write(session: SparkSession, folder: Path, first: str, days: int) -> None:
+def _bare_write(session: "SparkSession", folder: Path, first: str, days: int) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     frame = session.sql(QUERY, args={"first": date.fromisoformat(first), "days": days})
     if days == 1:

@@ -35,6 +35,11 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("busy")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Return a worker more than CPUs, since tests of processes wait for them; at most four, for the memory."""
+    return min((os.cpu_count() or 1) + 1, 4)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start the slowest tests first, so that parallel workers finish together."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
