@@ -1,5 +1,6 @@
 """The private names of Dagster's components and YAML that Headrace uses: reading and rendering declarations."""
 
+import dagster as dg
 from dagster.components.core.component_tree import ComponentTree
 from dagster.components.core.context import ComponentDeclLoadContext, ComponentLoadContext
 from dagster.components.core.decl import YamlDecl
@@ -32,6 +33,12 @@ __all__ = [
     "ValueAndSourcePositionTree",
     "YamlDecl",
     "YamlResolver",
+    "load_component",
     "load_module_object",
     "post_process_defs",
 ]
+
+
+def load_component(declaration: YamlDecl) -> dg.Component:
+    """Create the component of a declaration. Passes on its exceptions."""
+    return declaration._load_component()

@@ -131,7 +131,7 @@ def _steps(
     yield "the code to load", lambda: all(map(_accepts, listening))
 
     start("webserver", "dagster_webserver", *_webserver_options(port), "--workspace", str(served))
-    start("daemon", "dagster._daemon", "run", "--workspace", str(served))
+    start("daemon", "headrace.dagster_internals.daemon", "run", "--workspace", str(served))
     start("service", *SERVICE.command(service_port), folder=project_root())
     yield "webserver, daemon and code location", lambda: not webserver.health(port).waiting_for
     yield "the service", lambda: SERVICE.is_up(service_port)

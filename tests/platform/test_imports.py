@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,10 @@ MAX_LINES_OF = {"cli": 6_300}  # help texts and tables, mostly
 MAX_MODULES = 25  # of one folder
 MAX_STATEMENTS = 25  # .sql files of one folder
 PLATFORM = REPOSITORY / "headrace"
+DAGSTER_ATTRIBUTES = {"_load_component"}
+DAGSTER_INTERNALS = re.compile(
+    r"\bdagster(_\w+)?\._|\bdagster_shared\b|\bdagster\.components\.(core|resolved)\b"
+)
 SPARK_INTERNALS = {"_jvm", "_jdf", "_jsparkSession", "_jsc", "_sc", "_gateway"}
 
 
@@ -90,6 +95,40 @@ def spark_internals(tree: ast.Module) -> Iterator[str]:
                 yield name
             case ast.Import(names=names):
                 yield from (each.name for each in names if each.name.partition(".")[0] == "py4j")
+
+
+def test_only_one_package_uses_the_private_names_of_dagster() -> None:
+    users = {
+        f"{name}: {found}"
+        for name, file in modules().items()
+        if not name.startswith("headrace.dagster_internals")
+        for found in dagster_internals(ast.parse(file.read_text(encoding="utf-8")))
+    }
+    assert users == set()
+
+
+def dagster_internals(tree: ast.Module) -> Iterator[str]:
+    """The private modules of Dagster that a module imports or names, and the private attributes that it uses."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=name) if name in DAGSTER_ATTRIBUTES:
+                yield name
+            case ast.Constant(value=str(name)) | ast.ImportFrom(module=str(name)) if DAGSTER_INTERNALS.search(
+                name
+            ):
+                yield name
+            case ast.Import(names=names):
+                yield from (each.name for each in names if DAGSTER_INTERNALS.search(each.name))
+
+
+def test_private_names_of_dagster_are_found() -> None:
+    code = """
+import dagster._utils
+from dagster._core import errors
+start("dagster._daemon", "dagster", "dagster_pyspark")
+declaration._load_component()
+"""
+    assert len(list(dagster_internals(ast.parse(code)))) == 4
 
 
 def test_no_folder_has_too_many_statements() -> None:

@@ -19,6 +19,7 @@ from headrace.dagster_internals.components import (
     ResolutionException,
     ValueAndSourcePositionTree,
     YamlDecl,
+    load_component,
     post_process_defs,
 )
 from headrace.declarations.sources.documents import Document
@@ -52,7 +53,7 @@ def build(document: Document, root: Path) -> dg.Definitions:
     context = _context(root).for_component_loc(place)
     tree = ValueAndSourcePositionTree(document.value, document.tree())
     declaration = YamlDecl.from_source_tree(context, tree, place)
-    component: dg.Component = declaration._load_component()
+    component = load_component(declaration)
     definitions = component.build_defs(ComponentLoadContext.from_decl_load_context(context, declaration))
     return cast(
         "dg.Definitions", post_process_defs(definitions, declaration.get_asset_post_processor_lists())

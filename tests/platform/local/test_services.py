@@ -258,7 +258,7 @@ def test_when_one_part_dies_the_others_stop_and_its_log_is_shown(
 ) -> None:
     up = start()
     up.wait_for("Headrace is up")
-    up.part("dagster._daemon").kill()
+    up.part("dagster_internals.daemon").kill()
     assert up.process.wait(WAIT_SECONDS) == 1
     assert "daemon was killed by signal 9, so the others were stopped. Its last output:" in up.log_text()
     assert f"full log: {home / 'logs' / 'daemon.log'}" in up.log_text()
