@@ -97,7 +97,7 @@ def write_versions(
         "gone": [row["dataset_version_id"] for row in gone],
         "weighed": list(weighed),
         "received_at": received_at or datetime.now(UTC),
-        "announced": [row["dataset_version_id"] for row in rows if not (silent or row["historical"])],
+        "in_outbox": [row["dataset_version_id"] for row in rows if not (silent or row["historical"])],
     }
     emptied = statement("withdraw_versions").execute(cursor, parameters).fetchall()
     stored = statement("store_versions").execute(cursor, parameters).fetchall()

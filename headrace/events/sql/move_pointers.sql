@@ -80,7 +80,7 @@ WITH place AS MATERIALIZED (
         'dataset', full_name, 'partition', nullif(partition_key, ''), 'tag', tag, 'version_id', version_id, 'run_id', run_id,
         'generation', generation)
     FROM move
-    WHERE NOT derived AND version_id = ANY (%(announced)s::uuid[])
+    WHERE NOT derived AND version_id = ANY (%(in_outbox)s::uuid[])
     ORDER BY full_name, partition_key
 )
 INSERT INTO catalog.published_pointer AS known (

@@ -52,9 +52,9 @@ class Bodies:
 async def _body(scope: Scope, receive: Receive) -> bytes:
     """Return the uncompressed body. Raises Refused without buffering more than the limit."""
     headers = Headers(scope=scope)
-    announced = headers.get("content-length", "")
+    declared = headers.get("content-length", "")
     waits = headers.get("expect", "").lower() == "100-continue"  # sends nothing before it is asked to
-    if announced.isdecimal() and int(announced) > (MAX_BODY_BYTES if waits else _MAX_DRAINED_BYTES):
+    if declared.isdecimal() and int(declared) > (MAX_BODY_BYTES if waits else _MAX_DRAINED_BYTES):
         raise _too_large()
     encoding = headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip"):

@@ -276,7 +276,7 @@ def test_a_version_that_turned_out_to_be_another_runs_is_reported_by_that(
     assert [row[2] for row in contents(engine)["completions"]] == ["AUTOSYS/CHECK"]
 
 
-def announced(engine: Engine) -> list[tuple[str, str]]:
+def versions_in_outbox(engine: Engine) -> list[tuple[str, str]]:
     """Return the dataset and tag of each published version in the outbox."""
     with transaction(engine) as cursor:
         rows = cursor.execute(
@@ -288,9 +288,9 @@ def announced(engine: Engine) -> list[tuple[str, str]]:
 def test_a_published_version_is_in_the_outbox_whichever_source_reports_it(engine: Engine) -> None:
     report = reported(RunState.SUCCESS, 10, started_at=START, outputs=(output("ops/raw", tag="r"),))
     send(engine, report, observed("COMPLETE", 30, outputs=[own("ops/raw", tag="o"), "out"]))
-    assert announced(engine) == [("ops/raw", "r"), ("ops/raw", "o")]
+    assert versions_in_outbox(engine) == [("ops/raw", "r"), ("ops/raw", "o")]
     rebuild(engine)
-    assert announced(engine) == [("ops/raw", "r"), ("ops/raw", "o")]
+    assert versions_in_outbox(engine) == [("ops/raw", "r"), ("ops/raw", "o")]
 
 
 def test_a_version_that_is_loaded_as_history_is_not_in_the_outbox(engine: Engine) -> None:
@@ -298,7 +298,7 @@ def test_a_version_that_is_loaded_as_history_is_not_in_the_outbox(engine: Engine
     event = observed("COMPLETE", 30, outputs=[own("ops/raw", tag="o")])
     openlineage.ingest(engine, current_context().organisation_id, [event], historical=True)
     assert published(engine) == [("ops/raw", "o")]
-    assert announced(engine) == []
+    assert versions_in_outbox(engine) == []
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
