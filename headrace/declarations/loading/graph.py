@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
@@ -73,21 +74,25 @@ def divisions(placed: Iterable[LocatedPlan]) -> dict[str, Division]:
 def _unique(
     placed: Sequence[LocatedPlan], elsewhere: Set[str], problems: list[DeclarationError]
 ) -> list[LocatedPlan]:
-    first: dict[str, str] = dict.fromkeys(elsewhere, "as an asset in Python")
+    """Leave out plans with a declared key, whatever its case: some file systems ignore case, and folders are shared."""
+    first = {key.casefold(): (key, "as an asset in Python") for key in elsewhere}
     kept: list[LocatedPlan] = []
     for one in placed:
-        twice = next((key for key in one.outputs if key in first), None)
-        if twice is not None:
-            problems.append(
-                one.origin.error(
-                    ("key",),
-                    f"{twice} is already declared, {first[twice]}",
-                    "The first one is kept; rename or remove this one.",
-                )
-            )
+        own = {key.casefold(): (key, f"at {one.origin.declared_at}") for key in one.outputs}
+        twice = next(
+            (key for key in one.outputs if key.casefold() in first or own[key.casefold()][0] != key), None
+        )
+        if twice is None:
+            first.update(own)
+            kept.append(one)
             continue
-        first.update(dict.fromkeys(one.outputs, f"at {one.origin.declared_at}"))
-        kept.append(one)
+        other, place = ChainMap(first, own)[twice.casefold()]
+        how = "is already declared," if other == twice else f"differs only in case from {other}, declared"
+        problems.append(
+            one.origin.error(
+                ("key",), f"{twice} {how} {place}", "The first one is kept; rename or remove this one."
+            )
+        )
     return kept
 
 

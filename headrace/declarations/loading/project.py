@@ -157,22 +157,24 @@ def _load(root: Path, known: CatalogContents) -> LoadedProject:
 def _without_foreign(
     placed: Sequence[LocatedPlan], datasets: Sequence[ProjectDataset]
 ) -> tuple[list[LocatedPlan], list[DeclarationError]]:
-    """Return the plans whose keys no other project declares, and a problem for each of the others."""
-    owners = {each.key: each.project for each in datasets}
+    """Return the plans whose keys no other project declares, case ignored, and a problem for each of the others."""
+    foreign = {each.key.casefold(): each for each in datasets}
     kept: list[LocatedPlan] = []
     problems: list[DeclarationError] = []
     for one in placed:
-        taken = next((key for key in one.outputs if key in owners), None)
+        taken = next((key for key in one.outputs if key.casefold() in foreign), None)
         if taken is None:
             kept.append(one)
-        else:
-            problems.append(
-                one.origin.error(
-                    ("key",),
-                    f"{taken} is declared by the project {owners[taken]}",
-                    f"Rename it; or, if it has moved here, run `headrace catalog transfer {taken}`.",
-                )
+            continue
+        other = foreign[taken.casefold()]
+        how, move = "is", f"; or, if it has moved here, run `headrace catalog transfer {taken}`"
+        if other.key != taken:
+            how, move = f"differs only in case from {other.key}, which is", ""
+        problems.append(
+            one.origin.error(
+                ("key",), f"{taken} {how} declared by the project {other.project}", f"Rename it{move}."
             )
+        )
     return kept, problems
 
 

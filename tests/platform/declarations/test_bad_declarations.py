@@ -876,6 +876,18 @@ def test_a_key_declared_twice_names_both_places_and_keeps_the_first(project: Pro
     assert [record.declared_at for record in records(loaded.plans)[0]] == ["assets/a/defs.yaml:1"]
 
 
+def test_a_key_that_differs_only_in_case_names_both_places_and_keeps_the_first(project: Project) -> None:
+    project.write("a/defs.yaml", GOOD)
+    project.write("b/defs.yaml", GOOD.replace("shop/good", "shop/Good"))
+    loaded = project.load()
+    (problem,) = loaded.problems
+    assert (problem.file.parent.name, problem.field) == ("b", "key")
+    assert problem.message.startswith(
+        "shop/Good differs only in case from shop/good, declared at assets/a/defs"
+    )
+    assert [record.key for record in records(loaded.plans)[0]] == ["shop/good"]
+
+
 def test_a_former_key_that_is_still_declared_or_was_given_twice_is_refused(project: Project) -> None:
     def dataset(key: str, former: str) -> str:
         return f"type: headrace.Dataset\nattributes: {{key: {key}, renamed_from: {former}, sql: SELECT 1 AS id}}\n"

@@ -70,6 +70,17 @@ def test_a_key_of_another_project_is_refused_by_the_loader_and_by_the_catalog(
         register(engine, *records(shop.plans))
 
 
+def test_a_key_that_differs_only_in_case_from_one_of_another_project_is_refused(
+    engine: Engine, shop: LoadedProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declaration = DAILY.replace("shop/orders", "shop/Orders")
+    other = loaded_as("other", write_project(tmp_path / "other", "shop", declaration), monkeypatch)
+    assert [problem.message for problem in other.problems] == [
+        "shop/Orders differs only in case from shop/orders, which is declared by the project shop"
+    ]
+    assert other.plans == ()
+
+
 def test_a_dataset_that_moves_is_transferred(
     engine: Engine, shop: LoadedProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
