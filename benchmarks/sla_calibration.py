@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from headrace.slas.arrivals import LIKELY
 from headrace.slas.forecasting.history import DAY, ArrivalHistory, Zone
-from headrace.slas.forecasting.prediction import Prediction, Present
+from headrace.slas.forecasting.prediction import Prediction, PresentState
 from headrace.slas.graph import Graph, graph_of
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -189,7 +189,7 @@ def forecast_deadlines(
             running[node] = float(year.began[job, day])
     zone = Zone("UTC", now - 2 * DAY, now)
     target = graph.number[JOBS[-1]]
-    prediction = Prediction(graph, arrival_histories, zone, Present(now, running, frozenset()))
+    prediction = Prediction(graph, arrival_histories, zone, PresentState(now, running, frozenset()))
     found = prediction.of([target]).get(target)
     return None if found is None else (found.chance_after(float(year.deadlines[day])), found.low, found.high)
 

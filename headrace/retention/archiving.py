@@ -38,7 +38,7 @@ CREATE TEMPORARY TABLE chosen_event (event_time timestamptz, content_hash text, 
 
 
 @dataclass(frozen=True, slots=True)
-class Cold:
+class ColdRows:
     """Number of rows of a kind in a month that can be archived."""
 
     kind: Kind
@@ -81,7 +81,7 @@ class ArchivingResult:
                 setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
 
-def cold_everywhere(engine: Engine) -> list[Cold]:
+def cold_everywhere(engine: Engine) -> list[ColdRows]:
     """Return what `archive_everywhere` would archive now, by kind and month, for all organisations."""
     found = cold(engine)
     for other in _others(engine):
@@ -113,7 +113,7 @@ def _others(engine: Engine) -> list[Principal]:
     ]
 
 
-def cold(engine: Engine, *, now: datetime | None = None, hot: timedelta = HOT_RETENTION) -> list[Cold]:
+def cold(engine: Engine, *, now: datetime | None = None, hot: timedelta = HOT_RETENTION) -> list[ColdRows]:
     """Return what `archive` would archive now, by kind and month."""
     with transaction(engine) as cursor:
         return _cold(cursor, _before(now, hot))
@@ -169,14 +169,14 @@ def _before(now: datetime | None, hot: timedelta) -> datetime:
     return (now or datetime.now(UTC)) - hot
 
 
-def _cold(cursor: Cursor[Any], before: datetime) -> list[Cold]:
+def _cold(cursor: Cursor[Any], before: datetime) -> list[ColdRows]:
     parameters = {"organisation": current_context().organisation_id, "before": before}
     rows = statement("archive/months").execute(cursor, parameters)
-    return [Cold(Kind(row["kind"]), row["month"], row["rows"]) for row in rows]
+    return [ColdRows(Kind(row["kind"]), row["month"], row["rows"]) for row in rows]
 
 
 def _pieces(
-    engine: Engine, files: Archive, of: Cold, before: datetime, hot: timedelta
+    engine: Engine, files: Archive, of: ColdRows, before: datetime, hot: timedelta
 ) -> Iterator[Sequence[KeptFile]]:
     """Archive a month of a kind, piece by piece; yields the files of each."""
     while moved := _piece(engine, files, of, before, hot):
@@ -184,7 +184,7 @@ def _pieces(
 
 
 def _piece(
-    engine: Engine, archive: Archive, of: Cold, before: datetime, hot: timedelta
+    engine: Engine, archive: Archive, of: ColdRows, before: datetime, hot: timedelta
 ) -> Sequence[KeptFile]:
     """Archive one piece; () if no unlocked rows are left."""
     scope = {
@@ -212,7 +212,7 @@ def _piece(
 
 
 def _move(
-    engine: Engine, cursor: Cursor[Any], archive: Archive, of: Cold, scope: dict[str, Any]
+    engine: Engine, cursor: Cursor[Any], archive: Archive, of: ColdRows, scope: dict[str, Any]
 ) -> list[KeptFile]:
     """Write the chosen rows and remove them from the tables, in the cursor's transaction."""
     files = []

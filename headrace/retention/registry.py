@@ -107,10 +107,10 @@ def write(
     )
     with transaction(engine) as entering:
         entering.execute(_ENTER, [file_id, current_context().organisation_id, kind, month, location])
-    seen = _Seen(kind.time)
-    size = archive.write(location, schema, seen.through(batches))
-    file = KeptFile(file_id, kind, month, location, *seen.bounds(), seen.rows, size)
-    _must_change(cursor.execute(_KEEP, [*seen.bounds(), seen.rows, size, file_id]), 1)
+    statistics = _RowStatistics(kind.time)
+    size = archive.write(location, schema, statistics.through(batches))
+    file = KeptFile(file_id, kind, month, location, *statistics.bounds(), statistics.rows, size)
+    _must_change(cursor.execute(_KEEP, [*statistics.bounds(), statistics.rows, size, file_id]), 1)
     return file
 
 
@@ -141,7 +141,7 @@ def _must_change(cursor: Cursor[Any], rows: int) -> None:
         )
 
 
-class _Seen:
+class _RowStatistics:
     """Counts the rows that pass, and records the first and last time."""
 
     def __init__(self, time: str) -> None:

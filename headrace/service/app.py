@@ -28,11 +28,11 @@ from headrace.service.api import (
 )
 from headrace.service.http import problems, security
 from headrace.service.http.bodies import Bodies
-from headrace.service.http.coalescing import Coalescing
+from headrace.service.http.coalescing import EventQueues
 from headrace.service.http.etags import ETags
 from headrace.service.http.head_requests import Heads
 from headrace.service.http.limits import Limits
-from headrace.service.http.metrics import Metrics, Observing
+from headrace.service.http.metrics import Metrics, RequestObserver
 from headrace.service.pages import alerts as alert_page
 
 _THREADS = 14  # concurrent database requests: slightly fewer than the engine has connections
@@ -47,13 +47,13 @@ def create_app(engine: Engine) -> FastAPI:
     metrics = Metrics()
     app.state.engine = engine
     app.state.metrics = metrics
-    app.state.coalescing = Coalescing(engine)
+    app.state.event_queues = EventQueues(engine)
     app.add_middleware(ETags)
     app.add_middleware(Heads)
     app.add_middleware(Bodies)
     app.add_middleware(security.AuthenticatedBodies)
     app.add_middleware(Limits, rate=current_context().settings.requests_per_second)
-    app.add_middleware(Observing, metrics=metrics)
+    app.add_middleware(RequestObserver, metrics=metrics)
     problems.install(app)
     security.install(app, engine)
     return app

@@ -24,7 +24,7 @@ LazySession = Callable[[], "SparkSession"]
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredTag:
     """The place and size of a tag's rows in a store, whether published or not."""
 
     location: str
@@ -87,7 +87,7 @@ class Store(Protocol):
         """
         ...
 
-    def stored(self, dataset: str, tag: str, base_uri: str | None = None) -> Stored:
+    def stored(self, dataset: str, tag: str, base_uri: str | None = None) -> StoredTag:
         """Return the place and size of one of the dataset's `tags`. Raises StoreUnavailable."""
         ...
 

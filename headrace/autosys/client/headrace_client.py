@@ -103,7 +103,7 @@ def run(command: Sequence[str], **facts: Any) -> int:
     document.setdefault("run", _unique())
     document.update(machine=socket.gethostname(), log=_log_place(), started_at=started)
     document.update(facts)
-    passing = _Passing()
+    forwarder = _SignalForwarder()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, no exit code is kept
     reason = None
     complaints: List[str] = []
@@ -114,7 +114,7 @@ def run(command: Sequence[str], **facts: Any) -> int:
         reason = "%s: %s" % (command[0], error.strerror)
         _complain(reason)
     else:
-        passing.on_to(child)
+        forwarder.on_to(child)
         _begin(_report, (dict(document, status="RUNNING", at=started),), complaints)
         code = _wait(child)
         if code < 0:
@@ -129,7 +129,7 @@ def run(command: Sequence[str], **facts: Any) -> int:
         duration_seconds=round(time.monotonic() - clock, 3),
     )
     _in_time(_report, document)
-    passing.end()
+    forwarder.end()
     return code
 
 
@@ -230,7 +230,7 @@ def _wait(child: "subprocess.Popen[bytes]") -> int:
             pass
 
 
-class _Passing:
+class _SignalForwarder:
     """Passes signals to this process on to a command; until it has started they are queued."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from headrace.cli.common.arguments import AsJson, examples, time_of
 from headrace.cli.common.output import emit, show, size, table
 
 if TYPE_CHECKING:
-    from headrace.retention.archiving import ArchivingResult, Cold
+    from headrace.retention.archiving import ArchivingResult, ColdRows
 
 app = typer.Typer()
 
@@ -182,7 +182,7 @@ def _kept(location: str | None) -> str:
     return "database" if location is None else "archive"
 
 
-def _preview(waiting: list[Cold]) -> None:
+def _preview(waiting: list[ColdRows]) -> None:
     if not waiting:
         typer.echo("Nothing to archive: no finished runs or events are older than 90 days.")
         return

@@ -9,7 +9,7 @@ from typing import BinaryIO
 from headrace.catalog.records import CheckResult, CheckStatus, Column
 from headrace.catalog.schema import decimal_widens, sensitive
 from headrace.execution.landed.files import LandedFiles
-from headrace.execution.landed.text import NotAsDeclared, csv_rows, json_rows
+from headrace.execution.landed.text import DeclarationMismatch, csv_rows, json_rows
 from headrace.files.filesystem import StoredFile
 from headrace.files.formats import reads_as
 from headrace.spark.types import spark_type
@@ -40,7 +40,7 @@ def read(landed: LandedFiles, stored: Sequence[StoredFile]) -> Reading:
             try:
                 keys = _folder_keys(file.name, landed.plan.options)
                 count, columns, others = _read(landed, source, file.name, columns, keys)
-            except NotAsDeclared as wrong:
+            except DeclarationMismatch as wrong:
                 detail = {"file": file.name, "error": str(wrong)}
                 return Reading(rows, columns, CheckResult(CHECK, CheckStatus.FAIL, detail=detail))
         rows += count
@@ -61,7 +61,7 @@ def _header_words(found: Sequence[str], declared: Sequence[Column]) -> str:
 def _read(
     landed: LandedFiles, source: BinaryIO, name: str, columns: tuple[Column, ...], keys: Sequence[str]
 ) -> tuple[int, tuple[Column, ...], set[str]]:
-    """Return rows, columns, and the undeclared columns of one file. Raises NotAsDeclared."""
+    """Return rows, columns, and the undeclared columns of one file. Raises DeclarationMismatch."""
     options, format = landed.plan.options, landed.plan.record.format
     if format == "json":
         count, unknown = json_rows(source, name, columns, options)
@@ -70,7 +70,7 @@ def _read(
         own = [column for column in columns if column.name not in keys]
         count, found = csv_rows(source, name, own, options)
         if columns and found != [column.name for column in own]:
-            raise NotAsDeclared(_header_words(found, own))
+            raise DeclarationMismatch(_header_words(found, own))
         return count, columns or tuple(Column(each, "string") for each in [*found, *keys]), set()
     # Imported here, because loading must not import Arrow.
     from headrace.files.columnar import CONTENTS
@@ -78,7 +78,7 @@ def _read(
     try:
         contents = CONTENTS[format](source)
     except (ValueError, OSError) as error:
-        raise NotAsDeclared(f"not a valid {format} file: {error}") from error
+        raise DeclarationMismatch(f"not a valid {format} file: {error}") from error
     if not columns:
         return contents.row_count, _own_columns(contents.types, keys), set()
     types = _by_position(contents.types, columns) if format == "orc" else contents.types
@@ -88,14 +88,14 @@ def _read(
 def _folder_keys(name: str, options: Mapping[str, str]) -> list[str]:
     """Return the columns encoded in the folders between a file and the directory: `day` in `day=2026-01-01/1.csv`.
 
-    Raises NotAsDeclared for a folder without a column, whose files Spark would silently ignore.
+    Raises DeclarationMismatch for a folder without a column, whose files Spark would silently ignore.
     """
     folders = name.split("/")[:-1]
     if options.get("recursiveFileLookup") == "true":
         return []
     odd = [folder for folder in folders if "=" not in folder]
     if odd:
-        raise NotAsDeclared(
+        raise DeclarationMismatch(
             f"Spark does not read files in the folder {odd[0]!r}, unless the option recursiveFileLookup is true"
         )
     return [folder.partition("=")[0] for folder in folders]
@@ -105,7 +105,7 @@ def _own_columns(types: Mapping[str, str], keys: Sequence[str]) -> tuple[Column,
     try:
         found = [Column(name, spark_type(type_)) for name, type_ in types.items()]
     except ValueError as error:
-        raise NotAsDeclared(str(error)) from error
+        raise DeclarationMismatch(str(error)) from error
     return (*found, *(Column(key, "string") for key in keys))
 
 
@@ -129,7 +129,7 @@ def _compared(
         if name in found and not _reads_as(format, found[name], column.type)
     ]
     if missing or others:
-        raise NotAsDeclared("; ".join([*missing, *others]))
+        raise DeclarationMismatch("; ".join([*missing, *others]))
     return {name for name in types if name.lower() not in declared}
 
 

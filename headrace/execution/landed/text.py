@@ -30,7 +30,7 @@ _OF_JSON: Mapping[str, Collection[type]] = {
 }
 
 
-class NotAsDeclared(Exception):
+class DeclarationMismatch(Exception):
     """A file does not read as declared; the message explains how."""
 
 
@@ -39,7 +39,7 @@ def csv_rows(
 ) -> tuple[int, list[str]]:
     """Return the row count of a CSV file and its column names: from its header, otherwise the declared ones.
 
-    name: the file's name, whose extension gives the compression. Raises NotAsDeclared for non-text.
+    name: the file's name, whose extension gives the compression. Raises DeclarationMismatch for non-text.
     """
     declared = [column.name for column in columns]
     try:
@@ -51,7 +51,7 @@ def csv_rows(
         # Spark's default names.
         return count + bool(first), declared or [f"_c{i}" for i in range(len(first))]
     except (UnicodeDecodeError, csv.Error, OSError, EOFError) as error:
-        raise NotAsDeclared(str(error)) from error
+        raise DeclarationMismatch(str(error)) from error
 
 
 def json_rows(
@@ -59,24 +59,26 @@ def json_rows(
 ) -> tuple[int, set[str]]:
     """Return the row count of a JSON file, and all undeclared names in it.
 
-    Raises NotAsDeclared for non-text, a line that is not an object, and a value that is incompatible with its column's
-    type, as far as the kind of JSON value shows: a text may still not be a valid date.
+    Raises DeclarationMismatch for non-text, a line that is not an object, and a value that is incompatible with its
+    column's type, as far as the kind of JSON value shows: a text may still not be a valid date.
     """
     types, hidden = {column.name: column.type for column in columns}, sensitive(columns)
     count, unknown = 0, set[str]()
     try:
         for place, row in _objects(_text(file, name, options), options):
             if not isinstance(row, dict):
-                raise NotAsDeclared(f"{place} is not an object")
+                raise DeclarationMismatch(f"{place} is not an object")
             for field, value in row.items():
                 if field not in types:
                     unknown.add(field)
                 elif value is not None and not _takes(types[field], value):
                     shown = "of another kind" if field in hidden else json.dumps(value)[:40]
-                    raise NotAsDeclared(f"{place}: {field} is declared as {types[field]}, and is {shown}")
+                    raise DeclarationMismatch(
+                        f"{place}: {field} is declared as {types[field]}, and is {shown}"
+                    )
             count += 1
     except (UnicodeDecodeError, OSError, EOFError) as error:
-        raise NotAsDeclared(str(error)) from error
+        raise DeclarationMismatch(str(error)) from error
     return count, unknown
 
 
@@ -103,7 +105,7 @@ def _parsed(text: str, place: str) -> Any:  # noqa: ANN401 - JSON
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise NotAsDeclared(f"{place} is not valid JSON: {error}") from error
+        raise DeclarationMismatch(f"{place} is not valid JSON: {error}") from error
 
 
 def _takes(type_: str, value: object) -> bool:

@@ -18,7 +18,7 @@ from headrace.access.sensitivity import Public
 from headrace.openlineage.ingestion import read_events
 from headrace.openlineage.model import Outcome, Result
 from headrace.openlineage.permissions import refusals, report_of, reports_everything, without_foreign_facets
-from headrace.service.http.coalescing import Coalescing
+from headrace.service.http.coalescing import EventQueues
 from headrace.service.http.decoding import Unreadable, decoded, decoded_batch
 from headrace.service.http.metrics import Metrics
 from headrace.service.http.openlineage_adapters import AdapterEvent, openlineage_events
@@ -165,11 +165,11 @@ async def _stored(
 
     as_one: they were sent as one event. Raises Refused if the caller may not report any of them.
     """
-    coalescing: Coalescing = request.app.state.coalescing
+    queues: EventQueues = request.app.state.event_queues
     metrics: Metrics = request.app.state.metrics
     wrong = [each.reason if isinstance(each, Unreadable) else None for each in events]
     if not reports_everything(caller):
-        forbidden = await run_in_threadpool(_forbidden, coalescing, caller, events)
+        forbidden = await run_in_threadpool(_forbidden, queues, caller, events)
         if as_one and (reason := next(filter(None, forbidden), None)):
             raise RequestRefused(HTTPStatus.FORBIDDEN, reason)
         wrong = [one or other for one, other in zip(wrong, forbidden, strict=True)]
@@ -177,9 +177,9 @@ async def _stored(
     # Authorized before they wait for their transaction, while PostgreSQL handles others.
     permitted = [events[index] for index in allowed]
     if not reports_everything(caller):
-        permitted = await run_in_threadpool(without_foreign_facets, coalescing.engine, caller, permitted)
+        permitted = await run_in_threadpool(without_foreign_facets, queues.engine, caller, permitted)
     read = await _read(request, lambda _: read_events(permitted, historical=historical))
-    stored = read.outcomes(await coalescing.store(read.good, historical=historical))
+    stored = read.outcomes(await queues.store(read.good, historical=historical))
     outcomes = [
         Outcome(index, Result.REFUSED, reason) for index, reason in enumerate(wrong) if reason is not None
     ]
@@ -189,8 +189,8 @@ async def _stored(
     return sorted(outcomes, key=lambda each: each.index)
 
 
-def _forbidden(coalescing: Coalescing, caller: Caller, events: Sequence[object]) -> list[str | None]:
-    return refusals(coalescing.engine, caller, [report_of(event) for event in events])
+def _forbidden(queues: EventQueues, caller: Caller, events: Sequence[object]) -> list[str | None]:
+    return refusals(queues.engine, caller, [report_of(event) for event in events])
 
 
 def _result(outcome: Outcome) -> EventResult:

@@ -43,7 +43,7 @@ class _Queue:
     work: asyncio.Task[None] | None = None
 
 
-class Coalescing:
+class EventQueues:
     """Stores events for callers. While a transaction of a caller is running, further events wait for the next one."""
 
     def __init__(self, engine: Engine) -> None:

@@ -22,11 +22,11 @@ class ETags:
         if scope["type"] != "http" or scope["method"] != "GET":
             await self.app(scope, receive, send)
             return
-        tagging = _Tagging(Headers(scope=scope).get("if-none-match"), send)
-        await self.app(scope, receive, tagging)
+        tagger = _ResponseTagger(Headers(scope=scope).get("if-none-match"), send)
+        await self.app(scope, receive, tagger)
 
 
-class _Tagging:
+class _ResponseTagger:
     """Buffers a JSON response with status 200 until it is complete: pages are small."""
 
     def __init__(self, known: str | None, send: Send) -> None:

@@ -57,7 +57,7 @@ class Metrics:
         self.events = Counter("headrace_events", "Events by outcome.", ("outcome",), registry=self.registry)
 
 
-class Observing:
+class RequestObserver:
     """ASGI middleware, the outermost: turns any exception into a 500 with only the request id."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:

@@ -16,7 +16,7 @@ from headrace.context import current_context
 from headrace.database.jsonb import jsonb
 from headrace.slas import graph
 from headrace.slas.forecasting.history import DAY, ArrivalHistory, Zone
-from headrace.slas.forecasting.prediction import Forecast, Prediction, Present
+from headrace.slas.forecasting.prediction import Forecast, Prediction, PresentState
 from headrace.slas.graph import Graph
 from headrace.slas.sql import statement
 
@@ -111,7 +111,9 @@ def predict(cursor: Cursor[Any], whole: Graph, nodes: Iterable[int], zone: str, 
         elif row["failed"]:
             failed.add(node)
     clock = Zone(zone, max(first, now.timestamp() - 400 * DAY), now.timestamp())
-    return Prediction(whole, arrival_histories, clock, Present(now.timestamp(), running, frozenset(failed)))
+    return Prediction(
+        whole, arrival_histories, clock, PresentState(now.timestamp(), running, frozenset(failed))
+    )
 
 
 def _history(row: Mapping[str, Any]) -> bytes:

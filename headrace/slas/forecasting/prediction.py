@@ -34,7 +34,7 @@ _RECOVERY = 2 * 3600.0  # mean time until a failed run is repeated; not learned
 
 
 @dataclass(frozen=True, slots=True)
-class Present:
+class PresentState:
     """The present state. running: start times of running processes. failed: processes whose newest run failed."""
 
     now: float
@@ -65,7 +65,7 @@ class Prediction:
     """Forecasts at one moment; each node is forecast once, in topological order."""
 
     def __init__(
-        self, graph: Graph, arrival_histories: Mapping[int, ArrivalHistory], zone: Zone, present: Present
+        self, graph: Graph, arrival_histories: Mapping[int, ArrivalHistory], zone: Zone, present: PresentState
     ) -> None:
         self._graph, self._histories, self._zone, self._present = graph, arrival_histories, zone, present
         self._random = np.random.default_rng(int(present.now) // 60)

@@ -14,7 +14,7 @@ from headrace.spark.failures import explained
 from headrace.stores.files.first_rows import first_rows
 from headrace.stores.files.reading import read_versions, require_complete
 from headrace.stores.files.writing import write_version
-from headrace.stores.protocol import Row, Stored
+from headrace.stores.protocol import Row, StoredTag
 from headrace.stores.tags import begun, is_tag
 from headrace.stores.writes import OutputFormat, PartitionWrite, WrittenVersion
 
@@ -106,10 +106,10 @@ class FilesStore:
         folder = self.location(dataset, "", base_uri)
         return [name for name in files_for(folder, self._session).folders(folder) if is_tag(name)]
 
-    def stored(self, dataset: str, tag: str, base_uri: str | None = None) -> Stored:
+    def stored(self, dataset: str, tag: str, base_uri: str | None = None) -> StoredTag:
         """Return the directory of a tag and the size of its files. Raises StoreUnavailable."""
         location = self.location(dataset, tag, base_uri)
-        return Stored(location, sum(files_for(location, self._session).sizes(location)))
+        return StoredTag(location, sum(files_for(location, self._session).sizes(location)))
 
     def delete(self, dataset: str, tag: str, base_uri: str | None = None) -> None:
         """Delete the files of a tag of the dataset. Raises ValueError for an invalid tag, StoreUnavailable."""

@@ -34,7 +34,7 @@ from headrace.stores.checks.readback import PARTITION, summaries
 from headrace.stores.checks.summary import Summary, statistics
 from headrace.stores.columns import conformed, merged_columns, schema_text
 from headrace.stores.display import AS_JSON, TO_THE_MICROSECOND
-from headrace.stores.protocol import JsonRow, Reference, Row, Stored
+from headrace.stores.protocol import JsonRow, Reference, Row, StoredTag
 from headrace.stores.tags import begun
 from headrace.stores.writes import OutputFormat, PartitionWrite, VersionFormat, WrittenVersion
 
@@ -141,13 +141,13 @@ class Ledger:
             found = connection.execute("SELECT DISTINCT tag FROM rows WHERE dataset = ?", [dataset])
             return [tag for (tag,) in found]
 
-    def stored(self, dataset: str, tag: str, base_uri: str | None = None) -> Stored:
+    def stored(self, dataset: str, tag: str, base_uri: str | None = None) -> StoredTag:
         with connected(self._file) as connection:
             (size,) = connection.execute(
                 "SELECT coalesce(sum(length(line)), 0) FROM rows WHERE (dataset, tag) = (?, ?)",
                 [dataset, tag],
             ).fetchone()
-        return Stored(str(SnapshotLocator(dataset, tag)), size)
+        return StoredTag(str(SnapshotLocator(dataset, tag)), size)
 
     def delete(self, dataset: str, tag: str, base_uri: str | None = None) -> None:
         begun(tag)
@@ -247,7 +247,7 @@ class Views:
     def tags(self, dataset: str, base_uri: str | None = None) -> list[str]:
         return []
 
-    def stored(self, dataset: str, tag: str, base_uri: str | None = None) -> Stored:
+    def stored(self, dataset: str, tag: str, base_uri: str | None = None) -> StoredTag:
         raise StoreUnavailable("Nothing is written here.")
 
     def delete(self, dataset: str, tag: str, base_uri: str | None = None) -> None:

@@ -22,7 +22,7 @@ from headrace.access.tokens import issue_service_token, issue_task_token
 from headrace.context import Principal, current_context, set_principal
 from headrace.database.connection import transaction
 from headrace.openlineage.model import Outcome, Result
-from headrace.service.http.coalescing import Coalescing
+from headrace.service.http.coalescing import EventQueues
 from headrace.settings import settings
 from tests.paths import WAIT_SECONDS
 from tests.platform.service.conftest import Ask, run_event
@@ -249,8 +249,8 @@ def test_stores_together_what_comes_together(catalog: Engine, monkeypatch: pytes
 
     async def send() -> list[object]:
         set_principal(Principal(current_context().organisation_id, settings().organisation, "service:test"))
-        coalescing = Coalescing(catalog)
-        each = [coalescing.store([name]) for name in ("a", "b", "poison", "c")]  # type: ignore[list-item]
+        queues = EventQueues(catalog)
+        each = [queues.store([name]) for name in ("a", "b", "poison", "c")]  # type: ignore[list-item]
         return await asyncio.gather(*each, return_exceptions=True)
 
     a, b, poison, c = asyncio.run(send())

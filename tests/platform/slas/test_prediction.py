@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import sla_calibration
 from headrace.slas.forecasting.history import ArrivalHistory, Floats, Zone, usual
-from headrace.slas.forecasting.prediction import Forecast, Prediction, Present
+from headrace.slas.forecasting.prediction import Forecast, Prediction, PresentState
 from headrace.slas.forecasting.volume import follows
 from headrace.slas.graph import Graph, graph_of
 
@@ -40,7 +40,7 @@ def foretold(
     failed: tuple[UUID, ...] = (),
 ) -> Forecast | None:
     zone = Zone("UTC", START.timestamp(), now.timestamp())
-    present = Present(now.timestamp(), {}, frozenset(graph.number[each] for each in failed))
+    present = PresentState(now.timestamp(), {}, frozenset(graph.number[each] for each in failed))
     of = {graph.number[each]: arrival_history for each, arrival_history in arrival_histories.items()}
     return Prediction(graph, of, zone, present).of([graph.number[target]]).get(graph.number[target])
 
@@ -172,7 +172,7 @@ def test_a_run_that_has_more_rows_than_usual_is_not_late_before_its_time() -> No
     now = NIGHT + timedelta(
         hours=2, minutes=20
     )  # it usually takes 10 minutes, and 30 for three thousand rows
-    present = Present(now.timestamp(), {FLOW.number[LOADS]: NIGHT.timestamp() + 7200}, frozenset())
+    present = PresentState(now.timestamp(), {FLOW.number[LOADS]: NIGHT.timestamp() + 7200}, frozenset())
     zone = Zone("UTC", START.timestamp(), now.timestamp())
     arrival_histories = {
         FLOW.number[each]: arrival_history for each, arrival_history in flow(VARIED, 3000).items()
