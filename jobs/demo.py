@@ -142,7 +142,7 @@ def _complete(steps: Steps, instance: dg.DagsterInstance, delivered: Sequence[Pa
     """Drop the completion files of the batch, and ingest them as the sensor does."""
     from headrace.database.connection import connect
     from headrace.declarations.loading.code import project_code
-    from headrace.orchestration.completions.folder import SETTLED
+    from headrace.orchestration.completions.folder import MIN_UNCHANGED_SECONDS
     from headrace.orchestration.completions.intake import take_in
     from headrace.orchestration.completions.materializations import report_completions
     from headrace.orchestration.completions.opening import folder_at
@@ -159,7 +159,7 @@ def _complete(steps: Steps, instance: dg.DagsterInstance, delivered: Sequence[Pa
             files, events = files + taken.files + len(taken.problems), events + taken.ingested.new
             if files >= dropped or taken.busy or time.monotonic() >= deadline:
                 break
-            time.sleep(SETTLED)  # a file is read when it has not changed for a while
+            time.sleep(MIN_UNCHANGED_SECONDS)  # a file is read when it has not changed for a while
         keys = project_code().defs.resolve_asset_graph().get_all_asset_keys()
         reported = report_completions(connect(), instance, TIME_FOR_COMPLETIONS, keys)
         report_result(f"{dropped:,} dropped, {events:,} new events, {reported:,} reported to Dagster")

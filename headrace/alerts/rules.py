@@ -13,7 +13,7 @@ OWNERS = "owners"  # in a step: the owners of the alert's subject
 ANY_OWNER = "*"  # in owners: the default for owners without an entry
 _DAY = timedelta(days=1)
 _SOME_DAY = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday without a clock change in the days after it
-_CHAINED = 20  # maximum number of consecutive quiet hours
+_MAX_CONSECUTIVE_QUIET_PERIODS = 20
 REPEAT_EVERY = timedelta(hours=4)
 ACKNOWLEDGE_FOR = timedelta(hours=8)  # a shift
 
@@ -170,7 +170,7 @@ class AlertRules:
 
     def not_before(self, severity: Severity, at: datetime) -> datetime:
         """Return the earliest time to send an alert of this severity: now, or the end of quiet hours."""
-        for _ in range(_CHAINED):
+        for _ in range(_MAX_CONSECUTIVE_QUIET_PERIODS):
             ends = [
                 end
                 for quiet in self.quiet

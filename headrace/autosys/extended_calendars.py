@@ -34,7 +34,7 @@ _FIXED = {
     "xfomwork": ("workd#1", True),
     "xeomwork": ("workdm1", True),
 }
-_FARTHEST = 366  # days that a W or P action searches for a workday
+_MAX_SEARCH_DAYS = 366  # days that a W or P action searches for a workday
 
 Rule = Callable[[date], bool]
 
@@ -73,7 +73,7 @@ def dates_of(
             return _moved(day, on_free_day, workdays, holidays)
         return None if on_free_day == "O" else day
 
-    margin = timedelta(days=_FARTHEST)
+    margin = timedelta(days=_MAX_SEARCH_DAYS)
     found: set[date] = set()
     day = first - margin
     while day <= last + margin:
@@ -89,11 +89,11 @@ def _moved(day: date, action: str, workdays: frozenset[int], holidays: Iterable[
     step = timedelta(days=-1 if action == "P" else 1)
     if action == "N":
         return day + step
-    for _ in range(_FARTHEST):
+    for _ in range(_MAX_SEARCH_DAYS):
         day += step
         if day.weekday() in workdays and day not in holidays:
             return day
-    raise UncertainError(f"action {action} finds no workday within {_FARTHEST} days")
+    raise UncertainError(f"action {action} finds no workday within {_MAX_SEARCH_DAYS} days")
 
 
 def _workdays(calendar: ExtendedCalendar) -> frozenset[int]:

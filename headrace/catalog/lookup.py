@@ -18,7 +18,7 @@ FROM catalog.dataset_name named
 JOIN catalog.dataset USING (dataset_id)
 WHERE named.organisation_id = %s AND named.namespace = %s AND named.name = ANY (%s)
 """
-_MAX_PARTITIONS_SHOWN = 5  # in a message
+MAX_PARTITIONS_SHOWN = 5  # in a message
 
 
 def dataset_ids(cursor: Cursor[dict[str, Any]], keys: Iterable[str]) -> dict[str, UUID]:
@@ -79,7 +79,7 @@ def which_partition(cursor: Cursor[dict[str, Any]], dataset_id: UUID, partition:
         "SELECT partition_key FROM catalog.published_pointer "
         "WHERE dataset_id = %s AND partition_key <> '' AND dataset_version_id IS NOT NULL "
         "ORDER BY partition_key DESC LIMIT %s",
-        [dataset_id, _MAX_PARTITIONS_SHOWN],
+        [dataset_id, MAX_PARTITIONS_SHOWN],
     )
     keys = [row["partition_key"] for row in cursor]
     return (

@@ -1,18 +1,8 @@
 """Candidate datasets: files that jobs seem to read and write, with evidence and confidence.
 
-The confidence of one piece of evidence, from 0 to 1:
-
-    0.95  the scheduler itself waits for the file, or moves it
-    0.90  a program with known arguments reads or writes it, or it is the standard input of a job
-    0.80  a redirection in a command
-    0.70  an option with a suitable name (`--input`, `-o`) passes it to an unknown program
-    0.40  an argument of an unknown program; the direction is unknown
-    0.30  the standard output of a job
-    0.10  the name of a log, whatever the other evidence
-
-Halved if the path contains an unknown value. A candidate has the confidence of its best evidence, and is nearer to 1 by
-a third of the rest if one job writes it and another reads it. Candidates become datasets only when their owners confirm
-them.
+The confidence of a piece of evidence (confidence.py) is halved if the path contains an unknown value. A candidate has
+the confidence of its best evidence, and is nearer to 1 by a third of the rest if one job writes it and another reads
+it. Candidates become datasets only when their owners confirm them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,20 +11,19 @@ from dataclasses import dataclass
 from headrace.autosys.estate import Estate
 from headrace.autosys.jil.statements import Attribute
 from headrace.autosys.jobs import Job
+from headrace.estates.confidence import ARGUMENT, LOG, OPTION, REDIRECTION, SCHEDULER, STD_OUT, TOOL
 from headrace.estates.paths import is_certain, is_log, pattern_of
 from headrace.estates.shell import Command, split
 from headrace.estates.tools import Direction, known_uses, option_uses
 
-_SCHEDULER, _TOOL, _REDIRECTION, _OPTION, _ARGUMENT, _STD_OUT, _LOG = 0.95, 0.9, 0.8, 0.7, 0.4, 0.3, 0.1
-
 _ATTRIBUTES = {
-    "watch_file": (Direction.READS, _SCHEDULER),
-    "text_file_name": (Direction.READS, _SCHEDULER),
-    "std_in_file": (Direction.READS, _TOOL),
-    "std_out_file": (Direction.WRITES, _STD_OUT),
-    "std_err_file": (Direction.WRITES, _LOG),
-    "destination_file": (Direction.WRITES, _SCHEDULER),
-    "results_file": (Direction.WRITES, _SCHEDULER),
+    "watch_file": (Direction.READS, SCHEDULER),
+    "text_file_name": (Direction.READS, SCHEDULER),
+    "std_in_file": (Direction.READS, TOOL),
+    "std_out_file": (Direction.WRITES, STD_OUT),
+    "std_err_file": (Direction.WRITES, LOG),
+    "destination_file": (Direction.WRITES, SCHEDULER),
+    "results_file": (Direction.WRITES, SCHEDULER),
 }
 _TRANSFERS = {"FTP": "ftp", "SCP": "scp"}
 
@@ -77,7 +66,7 @@ class Candidate:
             return best
         writers, readers = set(self.writers), set(self.readers)
         agreed = writers and readers and len(writers | readers) > 1
-        return round(best + (1 - best) / 3, 3) if agreed and best > _LOG else best
+        return round(best + (1 - best) / 3, 3) if agreed and best > LOG else best
 
     def _jobs(self, direction: Direction) -> tuple[str, ...]:
         return tuple(dict.fromkeys(each.job for each in self.evidence if each.direction is direction))
@@ -130,7 +119,7 @@ def candidates_of(job: Job, at_least: float = 0) -> Iterator[tuple[str, Evidence
         elif transfer is not None and attribute.name in (f"{transfer}_local_name", f"{transfer}_remote_name"):
             uploads = job.values.get(f"{transfer}_transfer_direction", "DOWNLOAD").upper().startswith("U")
             is_source = uploads == attribute.name.endswith("local_name")
-            uses = [(attribute.value, Direction.READS if is_source else Direction.WRITES, _SCHEDULER)]
+            uses = [(attribute.value, Direction.READS if is_source else Direction.WRITES, SCHEDULER)]
         else:
             continue
         for text, direction, confidence in uses:
@@ -146,8 +135,8 @@ def candidates_of(job: Job, at_least: float = 0) -> Iterator[tuple[str, Evidence
 def _evidence(
     job: Job, attribute: Attribute, pattern: str, text: str, direction: Direction, confidence: float
 ) -> Evidence:
-    if is_log(pattern) and confidence < _SCHEDULER:
-        confidence = _LOG
+    if is_log(pattern) and confidence < SCHEDULER:
+        confidence = LOG
     elif not is_certain(pattern):
         confidence = confidence / 2
     file = attribute.file or job.file
@@ -160,15 +149,15 @@ def _command_uses(commands: Iterable[Command]) -> Iterator[tuple[str, Direction,
             if operator.endswith("&") or operator.startswith("<<"):
                 continue  # a copy of a descriptor, or a here-document
             if operator.startswith("2"):
-                yield target, Direction.WRITES, _LOG
+                yield target, Direction.WRITES, LOG
             else:
-                yield target, Direction.READS if "<" in operator else Direction.WRITES, _REDIRECTION
+                yield target, Direction.READS if "<" in operator else Direction.WRITES, REDIRECTION
         known = known_uses(command.words)
         if known is not None:
-            yield from ((text, direction, _TOOL) for text, direction in known)
+            yield from ((text, direction, TOOL) for text, direction in known)
         else:
             for text, direction, is_option in option_uses(command.words[1:]):
-                yield text, direction, _OPTION if is_option else _ARGUMENT
+                yield text, direction, OPTION if is_option else ARGUMENT
 
 
 def _variables(written: Iterable[Attribute]) -> Iterator[tuple[str, str]]:

@@ -16,10 +16,10 @@ from headrace.autosys.rescan import Piece, Reading
 from headrace.catalog.records import Technology
 from headrace.catalog.scans import Dependency, EstateText, Place, ScannedProcess, Use
 from headrace.context import current_context
+from headrace.estates.confidence import MIN_CONFIDENCE
 from headrace.estates.dataset_candidates import candidates_of
 from headrace.severity import Severity
 
-DOUBTFUL = 0.2  # evidence below is of logs
 _METADATA_ATTRIBUTES = (
     "application",
     "group",
@@ -123,7 +123,7 @@ def _without_comments_below(text: str) -> str:
 
 
 def _uses(job: Job) -> Iterator[Use]:
-    for pattern, each in candidates_of(job, at_least=DOUBTFUL):
+    for pattern, each in candidates_of(job, at_least=MIN_CONFIDENCE):
         line = each.line - job.line if each.file == job.file else 0
         yield Use(pattern, each.direction.value, each.attribute, each.text, each.confidence, line)
 

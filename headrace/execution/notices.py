@@ -17,8 +17,10 @@ from uuid import uuid4
 from headrace.catalog.records import Version
 
 PAUSES = (1.0, 3.0)  # seconds before the second and third try
-SENDING = 30.0  # seconds that sendevent may take
-BUDGET = 120.0  # seconds for all notifications of one output; a run of a year of days must not hang on a dead scheduler
+SENDEVENT_TIMEOUT_SECONDS = 30.0
+NOTIFICATIONS_TIMEOUT_SECONDS = (
+    120.0  # for one output: a run of a year of days must not hang on a dead scheduler
+)
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._=+@-]")
 
@@ -58,7 +60,7 @@ def notify(
     versions: Sequence[Version],
     *,
     pauses: Sequence[float] = PAUSES,
-    within: float = BUDGET,
+    within: float = NOTIFICATIONS_TIMEOUT_SECONDS,
 ) -> list[NotificationResult]:
     """Deliver every notification for every version; those that do not begin `within` this many seconds fail.
 
@@ -141,13 +143,15 @@ def _write_flag(path: Path, version: Version) -> None:
 def _send_event(command: Sequence[str]) -> None:
     """Call sendevent without a shell, so that names and keys are not interpreted."""
     try:
-        done = subprocess.run(command, capture_output=True, timeout=SENDING, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            command, capture_output=True, timeout=SENDEVENT_TIMEOUT_SECONDS, stdin=subprocess.DEVNULL
+        )
     except FileNotFoundError as error:
         raise NoticeFailed("`sendevent` is not on the PATH of this run") from error
     except OSError as error:
         raise NoticeFailed(f"it cannot be run: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:
-        raise NoticeFailed(f"it did not end within {SENDING:.0f} s") from error
+        raise NoticeFailed(f"it did not end within {SENDEVENT_TIMEOUT_SECONDS:.0f} s") from error
     if done.returncode:
         output = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
         raise NoticeFailed(f"it ended with {done.returncode}{f': {output[-1]}' if output else ''}")

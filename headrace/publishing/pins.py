@@ -8,15 +8,13 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.catalog import versions
-from headrace.catalog.lookup import dataset_ids, find, named, which_partition
+from headrace.catalog.lookup import MAX_PARTITIONS_SHOWN, dataset_ids, find, named, which_partition
 from headrace.catalog.records import InputRequest, PinReason, ResolvedInput, Version
 from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.errors import MissingVersion, PinRefused
 from headrace.publishing.sql import statement
 from headrace.publishing.withdrawal import is_readable
-
-_MAX_PARTITIONS_SHOWN = 5  # missing partitions in a message
 
 
 def resolve(engine: Engine, requests: Sequence[InputRequest]) -> list[list[ResolvedInput]]:
@@ -128,8 +126,8 @@ def _parameters(requests: Sequence[InputRequest]) -> dict[str, Any]:
 def _missing(request: InputRequest, partitions: Sequence[str | None]) -> str:
     """Create the error: what is missing, for which reader, and what to do."""
     keys = [key for key in partitions if key is not None]
-    shown = ", ".join(keys[:_MAX_PARTITIONS_SHOWN]) + (
-        f" and {len(keys) - _MAX_PARTITIONS_SHOWN} more" if len(keys) > _MAX_PARTITIONS_SHOWN else ""
+    shown = ", ".join(keys[:MAX_PARTITIONS_SHOWN]) + (
+        f" and {len(keys) - MAX_PARTITIONS_SHOWN} more" if len(keys) > MAX_PARTITIONS_SHOWN else ""
     )
     where = f" in partition{'s' if len(keys) > 1 else ''} {shown}" if keys else ""
     if request.version_tag is not None:

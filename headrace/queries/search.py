@@ -14,9 +14,9 @@ from headrace.database.connection import transaction
 from headrace.queries.sql import statement
 
 MAX_WORDS = 12  # words per query
-RANKED = 1000  # datasets per kind of match
-_SIMILAR = 50  # words compared with a misspelt one
-_MEANT = 8  # maximum replacements of a misspelt word
+MAX_RANKED_DATASETS = 1000  # datasets per kind of match
+_MAX_SIMILAR_WORDS = 50  # words compared with a misspelt one
+_MAX_REPLACEMENTS = 8  # of a misspelt word
 _LIKENESS = 0.65  # minimum similarity of a replacement, of 1.0
 
 
@@ -46,8 +46,8 @@ def search(engine: Engine, query: str, *, skip: int = 0, limit: int = 20) -> Sea
     """Return datasets that match all words of the query, best first, without the first `skip`.
 
     A word of three letters or more matches as a prefix. A word that no dataset has is replaced by the most similar
-    ones; if there are none, nothing is found. At most RANKED datasets with matching names are ranked, and as many with
-    matches elsewhere.
+    ones; if there are none, nothing is found. At most MAX_RANKED_DATASETS with matching names are ranked, and as many
+    with matches elsewhere.
     """
     with transaction(engine) as cursor:
         tokens = _tokens(cursor, query)
@@ -60,7 +60,7 @@ def search(engine: Engine, query: str, *, skip: int = 0, limit: int = 20) -> Sea
                 "query": query.strip(),
                 "in_names": _query(tokens, "A"),
                 "anywhere": _query(tokens, ""),
-                "ranked": RANKED,
+                "ranked": MAX_RANKED_DATASETS,
                 "skip": skip,
                 "limit": limit,
             },
@@ -80,10 +80,10 @@ def _meant(cursor: Cursor[Any], token: str) -> tuple[str, ...]:
     """Return possible replacements of a misspelt word, most likely first."""
     cursor.execute(
         "SELECT word FROM catalog.similar_words(%s, %s, %s) AS word",
-        [current_context().organisation_id, token, _SIMILAR],
+        [current_context().organisation_id, token, _MAX_SIMILAR_WORDS],
     )
     likely = sorted(((_likeness(token, row["word"]), row["word"]) for row in cursor), reverse=True)
-    return tuple(word for likeness, word in likely[:_MEANT] if likeness >= _LIKENESS)
+    return tuple(word for likeness, word in likely[:_MAX_REPLACEMENTS] if likeness >= _LIKENESS)
 
 
 def _likeness(token: str, word: str) -> float:

@@ -13,7 +13,7 @@ from headrace.context import current_context
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-_SATURDAY = 5
+SATURDAY = 5  # as a number of `date.weekday`
 
 
 class UnknownCalendar(ValueError):
@@ -66,7 +66,7 @@ class _Country:
     holidays: Any  # holidays.HolidayBase, a dict that fills itself on access
 
     def is_open(self, day: date) -> bool:
-        return day.weekday() < _SATURDAY and day not in self.holidays
+        return day.weekday() < SATURDAY and day not in self.holidays
 
 
 @dataclass(slots=True)

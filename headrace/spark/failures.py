@@ -21,7 +21,7 @@ from headrace.spark.errors import (
 )
 
 _SPARK = frozenset({"pyspark", "py4j"})
-_CAUSES = 12  # a longer chain is a cycle
+_MAX_CAUSES = 12  # a longer chain is a cycle
 
 # Patterns are matched against the full chain of causes, as PySpark and py4j print it.
 _DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded|DSQuotaExceeded|NSQuotaExceeded")
@@ -253,7 +253,7 @@ def _chain(error: BaseException) -> str:
     """Return the texts of an exception, its causes and the Java exceptions inside, one below the other."""
     lines: list[str] = []
     current: BaseException | None = error
-    for _ in range(_CAUSES):
+    for _ in range(_MAX_CAUSES):
         if current is None:
             break
         lines.append(_text(current))

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from headrace.spark.errors import SparkUnavailable
 
-MINIMUM = 17
+MIN_JAVA_VERSION = 17
 REMEDY = (
-    f"Install Java {MINIMUM} or newer (Debian/Ubuntu: apt-get install openjdk-17-jre-headless; "
+    f"Install Java {MIN_JAVA_VERSION} or newer (Debian/Ubuntu: apt-get install openjdk-17-jre-headless; "
     "macOS: brew install openjdk@17) and point JAVA_HOME to it, or set spark.remote to a Spark Connect server."
 )
 
@@ -31,7 +31,7 @@ def require_java() -> int:
     if found is None:
         raise SparkUnavailable(f"{java} -version does not print its version. {REMEDY}")
     major = int(found[1])
-    if major < MINIMUM:
+    if major < MIN_JAVA_VERSION:
         raise SparkUnavailable(f"Java {major} at {java} is too old for Spark. {REMEDY}")
     return major
 

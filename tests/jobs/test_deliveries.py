@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from headrace.orchestration.completions.folder import SETTLED, LocalFolder
+from headrace.orchestration.completions.folder import MIN_UNCHANGED_SECONDS, LocalFolder
 from headrace.orchestration.completions.intake import take_in
 from headrace.queries.processes import processes
 from jobs.deliveries import report
@@ -38,7 +38,7 @@ def test_each_delivery_is_a_completion_file_and_then_a_run(
     assert "HEADRACE_COMPLETIONS" not in os.environ
 
     for file in (tmp_path / "completions").glob("*.json"):  # as old as if they had waited
-        os.utime(file, (file.stat().st_mtime - 2 * SETTLED,) * 2)
+        os.utime(file, (file.stat().st_mtime - 2 * MIN_UNCHANGED_SECONDS,) * 2)
     taken = take_in(engine, LocalFolder(tmp_path / "completions"), timedelta(seconds=30))
     assert (taken.files, taken.ingested.runs) == (3, 3)
     assert [(row.name, row.run_state) for row in processes(engine)] == [

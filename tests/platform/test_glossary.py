@@ -50,6 +50,13 @@ LIMITS = {
     "FAR",
     "DEEPEST",
     "SHOWN",
+    "FARTHEST",
+    "RANKED",
+    "SETTLED",
+    "SENDING",
+    "BUDGET",
+    "CHAINED",
+    "DOUBTFUL",
 }  # without MAX_ or a unit
 
 # In help and pages: people are "they", and things have the names of the glossary.

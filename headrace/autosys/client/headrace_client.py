@@ -39,7 +39,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 BATCH = 200  # documents per delivery
 FORBIDDEN = "it belongs to another run than the token"
-KEPT = 10000  # maximum waiting documents
+MAX_WAITING_DOCUMENTS = 10000
 NUMBERS = ("attempt", "byte_size", "exit_code", "max_exit_success", "row_count")
 PASSED_ON = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGALRM")
 KILLS = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGKILL")
@@ -484,8 +484,8 @@ def _put(folder: str, name: str, line: str) -> None:
 
 def _keep(line: str) -> None:
     spool = _spool()
-    if len(_waiting()) >= KEPT:
-        raise OSError("%d documents wait there already" % KEPT)
+    if len(_waiting()) >= MAX_WAITING_DOCUMENTS:
+        raise OSError("%d documents wait there already" % MAX_WAITING_DOCUMENTS)
     moment = (_stamp(), int(time.time() * 1e9) % 10**9, os.getpid(), random.randrange(10000))
     _put(spool, "%s-%09d-%07d-%04d.json" % moment, line)
 

@@ -13,12 +13,12 @@ import typer
 from headrace.cli.common.arguments import AsJson, examples
 from headrace.cli.common.output import emit, show, table
 from headrace.cli.legacy.estates import EstateFiles, read, read_and_warn
+from headrace.estates.confidence import MIN_CONFIDENCE
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]}
 )
 MAX_ROWS = 500  # rows of a table
-DOUBTFUL = 0.2  # confidence; lower values are logs
 
 
 def today() -> date:
@@ -96,7 +96,7 @@ def candidates(
     files: EstateFiles,
     at_least: Annotated[
         float, typer.Option(min=0, max=1, metavar="CONFIDENCE", help="Minimum confidence.")
-    ] = DOUBTFUL,
+    ] = MIN_CONFIDENCE,
     as_json: AsJson = False,
 ) -> None:
     """List candidate datasets: files that jobs seem to use.

@@ -11,8 +11,9 @@ import typer
 from headrace.cli.common.arguments import AsJson, examples
 from headrace.cli.common.errors import CommandError
 from headrace.cli.common.output import emit, show, table
-from headrace.cli.legacy.commands import DOUBTFUL, MAX_ROWS
+from headrace.cli.legacy.commands import MAX_ROWS
 from headrace.cli.legacy.scan import Instance
+from headrace.estates.confidence import MIN_CONFIDENCE
 
 if TYPE_CHECKING:
     from headrace.estates.candidates import CandidateRow
@@ -39,7 +40,7 @@ def review(
     ] = None,
     at_least: Annotated[
         float, typer.Option(min=0, max=1, metavar="CONFIDENCE", help="Minimum confidence.")
-    ] = DOUBTFUL,
+    ] = MIN_CONFIDENCE,
     every: Annotated[bool, typer.Option("--all", help="Include candidates already decided.")] = False,
     as_json: AsJson = False,
 ) -> None:

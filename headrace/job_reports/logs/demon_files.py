@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
-IDENTIFYING = 4096  # first bytes of a log that identify it
+IDENTIFYING_BYTES = 4096  # first bytes of a log that identify it
 _HEAD_BYTES = 64 * 1024  # bytes within which a log has its first time
 _TIME = re.compile(rb"^\[?(\d\d)/(\d\d)/(\d{4}) (\d\d):(\d\d):(\d\d).*\n", re.MULTILINE)
 _UNKNOWN = datetime(1, 1, 1)  # noqa: DTZ001 - local, as the times that it is compared with
@@ -27,7 +27,7 @@ def in_order(paths: Iterable[Path]) -> list[Path]:
     """Sort logs by their first time, which names and dates may not show; of copies only the longest is kept."""
     found: list[tuple[bytes, Path]] = []
     for path in sorted(paths, key=lambda path: (-_size(path), path.name)):
-        bytes_ = first_bytes(path, IDENTIFYING)
+        bytes_ = first_bytes(path, IDENTIFYING_BYTES)
         if bytes_ and not any(_same_lines(bytes_, other) for other, _ in found):
             found.append((bytes_, path))
     return sorted((path for _, path in found), key=lambda path: (_first_time(path) or _UNKNOWN, path.name))
@@ -35,7 +35,7 @@ def in_order(paths: Iterable[Path]) -> list[Path]:
 
 def is_copy(one: Path, other: Path) -> bool:
     """Return True if two logs are the same, or one of them is an earlier copy of the other."""
-    return _same_lines(first_bytes(one, IDENTIFYING), first_bytes(other, IDENTIFYING))
+    return _same_lines(first_bytes(one, IDENTIFYING_BYTES), first_bytes(other, IDENTIFYING_BYTES))
 
 
 def _same_lines(one: bytes, other: bytes) -> bool:

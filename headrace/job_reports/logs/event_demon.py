@@ -15,7 +15,7 @@ from headrace.autosys.findings import Finding
 from headrace.autosys.statuses import UnknownStatus
 from headrace.catalog.run_events import RunEvent
 from headrace.job_reports.logs.demon_files import (
-    IDENTIFYING,
+    IDENTIFYING_BYTES,
     begins_at,
     first_bytes,
     in_order,
@@ -210,8 +210,8 @@ class DemonLog:
         if data.endswith(b"\n"):
             self.position.line -= 1  # there is no line after the last line feed
         self.position.offset += len(data)
-        if self.position.offset > self.position.identifying < IDENTIFYING:
-            beginning = os.pread(descriptor, min(IDENTIFYING, self.position.offset), 0)
+        if self.position.offset > self.position.identifying < IDENTIFYING_BYTES:
+            beginning = os.pread(descriptor, min(IDENTIFYING_BYTES, self.position.offset), 0)
             self.position.identifying = len(beginning)
             self.position.fingerprint = sha256(beginning).hexdigest()
         self._runs.forget()

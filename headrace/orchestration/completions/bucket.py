@@ -9,8 +9,8 @@ from typing import Any
 import fsspec
 
 from headrace.orchestration.completions.folder import (
+    MIN_UNCHANGED_SECONDS,
     REASON,
-    SETTLED,
     ClaimedFile,
     QuarantinedFile,
     another,
@@ -109,7 +109,7 @@ class Bucket:
         if stamp != file.stamp:
             self._seen[file.name] = (file.stamp, monotonic())
             return False
-        return monotonic() - since >= SETTLED
+        return monotonic() - since >= MIN_UNCHANGED_SECONDS
 
     def _put(self, file: ClaimedFile, target: str) -> bool:
         """Move the file unless it has changed; returns False if it has."""

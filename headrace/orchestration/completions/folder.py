@@ -15,7 +15,7 @@ from time import monotonic, time
 from typing import Protocol
 from uuid import uuid4
 
-SETTLED = 1.0  # seconds without a change after which a file counts as complete
+MIN_UNCHANGED_SECONDS = 1.0  # after which a file counts as complete
 REASON = ".reason.txt"
 MAX_NAME_BYTES = 200  # bytes of a name; filesystems allow 255
 _ARCHIVE, _QUARANTINE, _CLAIMED = "archive", "quarantine", ".claimed"
@@ -199,7 +199,7 @@ class LocalFolder:
 
     def _is_whole(self, name: str, found: os.stat_result) -> bool:
         now, changed = time(), max(found.st_mtime, found.st_ctime)
-        if found.st_ctime_ns > found.st_mtime_ns or now - changed >= SETTLED:
+        if found.st_ctime_ns > found.st_mtime_ns or now - changed >= MIN_UNCHANGED_SECONDS:
             self._seen.pop(name, None)
             return True
         # The clock of the file server may be ahead.
@@ -207,7 +207,7 @@ class LocalFolder:
         if (size, modified) != (found.st_size, found.st_mtime_ns):
             self._seen[name] = (found.st_size, found.st_mtime_ns, monotonic())
             return False
-        return monotonic() - since >= SETTLED
+        return monotonic() - since >= MIN_UNCHANGED_SECONDS
 
     def _put(self, place: str, folder: str, name: str) -> None:
         target = f"{self._folder(folder)}/{name}"

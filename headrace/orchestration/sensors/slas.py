@@ -25,7 +25,7 @@ from headrace.slas.status import SlaStatus
 from headrace.slas.tick import Tick, evaluate
 
 INTERVAL_SECONDS = 15  # deadlines are minutes
-_NAMED = 3  # late, and at-risk objectives shown
+_MAX_NAMES_SHOWN = 3  # of late objectives, of those at risk, and of retired datasets
 
 
 def slas_sensor(plans: Sequence[Plan] = (), *, complete: bool = False) -> dg.SensorDefinition:
@@ -58,7 +58,7 @@ def slas_sensor(plans: Sequence[Plan] = (), *, complete: bool = False) -> dg.Sen
         with paused(), heartbeat.failures_recorded(engine, heartbeat.JUDGING):
             tick = evaluate(engine)
         heartbeat.record_heartbeat(engine, heartbeat.JUDGING, datetime.now(UTC))
-        found = f"{registered} {summary(tick, out_of_order(engine, _NAMED))}".strip()
+        found = f"{registered} {summary(tick, out_of_order(engine, _MAX_NAMES_SHOWN))}".strip()
         return dg.SensorResult(skip_reason=dg.SkipReason(found))
 
     return slas
@@ -75,9 +75,8 @@ class _RegistrationResult:
     def __str__(self) -> str:
         if not self.retired:
             return self.problem
-        return (
-            f"Retired, as they are no longer declared: {_listed(self.retired[:_NAMED], len(self.retired))}."
-        )
+        retired = _listed(self.retired[:_MAX_NAMES_SHOWN], len(self.retired))
+        return f"Retired, as they are no longer declared: {retired}."
 
 
 class _Registration:

@@ -9,7 +9,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from headrace.access.sensitivity import Public
-from headrace.queries.search import RANKED, SearchHit, search
+from headrace.queries.search import MAX_RANKED_DATASETS, SearchHit, search
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database, Reader
@@ -34,7 +34,9 @@ def find_datasets(
     limit: Limit = 20,
 ) -> Response:
     """Find datasets that match all words in name, owners, tags, columns or description; typing errors are tolerated."""
-    (skip,) = place_of(cursor, tuple[Annotated[int, Field(ge=0, le=2 * RANKED)]]) if cursor else (0,)
+    (skip,) = (
+        place_of(cursor, tuple[Annotated[int, Field(ge=0, le=2 * MAX_RANKED_DATASETS)]]) if cursor else (0,)
+    )
     found = search(engine, q, skip=skip, limit=limit + 1)
     following = cursor_of(skip + limit) if len(found.rows) > limit else None
     page = SearchPage(items=list(found.rows[:limit]), next=following, misspelt=list(found.misspelt))

@@ -18,7 +18,7 @@ _MAX_DRAINED_BYTES = (
 )  # bytes read from a body that is too large: a client that is cut off only sees a broken connection, not the reason
 _TIMEOUT_SECONDS = 60  # seconds within which a body must arrive
 _GZIP = 16 + zlib.MAX_WBITS
-_MEMBERS = 1000  # maximum gzip members: a million empty ones would each cost time
+_MAX_GZIP_MEMBERS = 1000  # a million empty ones would each cost time
 _CHUNK_BYTES = 64 * 1024  # bytes: the data after a member's end is copied
 _JSON = "application/json"
 _ANY_TYPE = frozenset({"/api/v1/events"})  # content types sent by curl and shell scripts
@@ -108,8 +108,8 @@ def unpacked(packed: bytes) -> bytes:
         while part:
             if member.eof:
                 member, members = zlib.decompressobj(_GZIP), members + 1
-                if members > _MEMBERS:
-                    raise zlib.error(f"it has more than {_MEMBERS} members")
+                if members > _MAX_GZIP_MEMBERS:
+                    raise zlib.error(f"it has more than {_MAX_GZIP_MEMBERS} members")
             body += member.decompress(part, MAX_BODY_BYTES - len(body) + 1)
             if len(body) > MAX_BODY_BYTES:
                 raise _too_large()

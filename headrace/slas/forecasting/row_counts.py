@@ -9,6 +9,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from headrace.slas.calendars import SATURDAY
 from headrace.slas.forecasting.history import (
     DAY,
     MIN_SAMPLES,
@@ -19,7 +20,6 @@ from headrace.slas.forecasting.history import (
     middle_of_day,
 )
 
-_SATURDAY = 5
 _MIN_VERSIONS = 12  # fewer versions give no result
 _MIN_DAYS = (
     5  # of a dataset with several versions a day: fewer days with a version at this time give no result
@@ -93,7 +93,7 @@ def _deviation(
     days, day = days[:-1], int(days[-1])
     groups = [alike(days, day)[0]]
     if is_end_of_month(np.array([day]))[0]:
-        weekend = np.flatnonzero(((days + 3) % 7 >= _SATURDAY) == ((day + 3) % 7 >= _SATURDAY))
+        weekend = np.flatnonzero(((days + 3) % 7 >= SATURDAY) == ((day + 3) % 7 >= SATURDAY))
         groups += [weekend] if len(weekend) >= MIN_SAMPLES else []
     ranges = [_range(counts[places[group]]) for group in groups]
     if any(abs(count - middle) <= distance for middle, distance in ranges):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_EXPRESSIONS = 1_000_000  # of the plan, and as written; some 2 s on an idle machine
 MAX_STEPS = 2_000_000  # values and sources read; as long
-SOURCES = 200_000  # for all columns together
+MAX_SOURCES = 200_000  # for all columns together
 
 
 def lineage_of(
@@ -62,8 +62,8 @@ def lineage_of_plan(plan: Any, inputs: Sequence[tuple[str, Any]]) -> LineageOfOu
     text = plan_text(plan, [each for _, each in inputs], MAX_EXPRESSIONS)
     read = Plan(json.loads(text), [key for key, _ in inputs], MAX_STEPS, READERS, other)
     columns, scope = read.columns()
-    if sum(len(value.sources) for _, value in columns) > SOURCES:
-        raise OutOfBudget(f"the columns have more than {SOURCES:,} sources")
+    if sum(len(value.sources) for _, value in columns) > MAX_SOURCES:
+        raise OutOfBudget(f"the columns have more than {MAX_SOURCES:,} sources")
     columns = [(name, multiplied_by(value, scope.multiplied)) for name, value in columns]
     every = [column_lineage((name,), value) for name, value in columns]
     apart = [each for name, value in columns for each in fields((name,), value)]

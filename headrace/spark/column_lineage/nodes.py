@@ -28,7 +28,7 @@ from headrace.spark.column_lineage.values import (
 if TYPE_CHECKING:
     from headrace.spark.column_lineage.plan import Plan
 
-_ROUNDS = 20  # rounds of a recursion; each can only add sources, and most add none after the second
+_MAX_ROUNDS = 20  # rounds of a recursion; each can only add sources, and most add none after the second
 
 
 def _input(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope) -> Frame:
@@ -208,7 +208,7 @@ def _loop(plan: Plan, node: Node, frame: Frame, under: list[Frame], scope: Scope
     start = [under[0].values[each] for each in anchor]
     values, below = start, under[0].below
     number = plan.nodes[node["k"][1]]["x"]
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         plan.loops[node["d"]] = Frame(dict(enumerate(values)), below)
         found, of = plan.scope(number, scope.outer)
         scope.include(of)

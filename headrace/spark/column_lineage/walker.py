@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 _SOURCE = Path(__file__).with_name("PlanText.java")
-_LENGTH = 32_000_000  # characters
+_MAX_PLAN_CHARACTERS = 32_000_000
 _lock = threading.Lock()
 _compiled: dict[str, Any] = {}  # the class, and the gateway to its JVM
 
@@ -49,7 +49,7 @@ def plan_text(plan: Any, inputs: Sequence[Any], max_steps: int) -> str:  # noqa:
         constructor = _constructor()
         gateway = _compiled["gateway"]
         arguments = gateway.new_array(gateway.jvm.Object, 2)
-        arguments[0], arguments[1] = _LENGTH, max_steps
+        arguments[0], arguments[1] = _MAX_PLAN_CHARACTERS, max_steps
         text = constructor.newInstance(arguments)
         for number, each in enumerate(inputs):
             text.input(each, number)

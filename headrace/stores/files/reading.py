@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _BY_POSITION = "csv"
-_LISTINGS = 16  # directories listed concurrently; listing an object store is mostly waiting
+_MAX_CONCURRENT_LISTINGS = 16  # listing an object store is mostly waiting
 
 
 def read_versions(session: SparkSession, versions: Sequence[Version]) -> DataFrame:
@@ -64,7 +64,7 @@ def require_complete(session: SparkSession | None, versions: Sequence[Version]) 
                 f"it has {sum(sizes)} bytes in {len(sizes)} files, and had {version.byte_size} in {version.file_count}",
             )
 
-    with ThreadPoolExecutor(_LISTINGS) as listings:
+    with ThreadPoolExecutor(_MAX_CONCURRENT_LISTINGS) as listings:
         list(listings.map(check, versions))
 
 

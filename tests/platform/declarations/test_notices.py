@@ -138,7 +138,7 @@ def test_a_scheduler_that_does_not_answer_does_not_hold_up_a_year_of_days(
     program.write_text("#!/bin/sh\nexec sleep 20\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setattr(notices, "SENDING", 0.2)
+    monkeypatch.setattr(notices, "SENDEVENT_TIMEOUT_SECONDS", 0.2)
     days = [version(f"2013-01-{day:02}") for day in range(1, 32)]
     notified = notify([AutosysEvent(("-E", "STARTJOB", "-J", "X"))], days, pauses=(), within=0.5)
     failed = [problem for each in notified for problem in each.failed]
