@@ -31,6 +31,7 @@ from headrace.autosys.estate import Estate
 from headrace.autosys.jobs import Job
 from headrace.autosys.schedules import read_schedule
 from headrace.autosys.starts import Clock, NoStartError, Start, next_start
+from headrace.nouns import counted
 
 _HOLDS = {"=": eq, "!=": ne, "<": lt, ">": gt, "<=": le, ">=": ge}
 
@@ -368,7 +369,7 @@ class Forecast:
             )
         at, last = max(known)
         missing = len(ends) - len(known)
-        but = (f"without {missing} member(s) whose end is not known",) if missing else ()
+        but = (f"without {counted(missing, 'member')} whose end is not known",) if missing else ()
         return ExpectedInstant(
             at, (f"the last member, {last}, is expected to end {at:%Y-%m-%d %H:%M} UTC", *but)
         )

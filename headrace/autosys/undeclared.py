@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from headrace.autosys.estate import Estate
 from headrace.autosys.findings import Finding
 from headrace.autosys.jobs import Job, globals_of
+from headrace.nouns import counted
 from headrace.severity import Severity
 
 
@@ -41,7 +42,7 @@ def unknown_calendars(estate: Estate) -> Iterator[Finding]:
             job,
             "unknown-calendar",
             Severity.WARNING,
-            f"calendar {name} is in no export ({len(uses)} job(s) use it); their start times are unknown",
+            f"calendar {name} is in no export (used by {counted(len(uses), 'job')}); start times are unknown",
             attribute,
             "export it with autocal_asc and add the file",
         )
@@ -60,7 +61,7 @@ def unknown_machines(estate: Estate) -> Iterator[Finding]:
             jobs[0],
             "unknown-machine",
             Severity.INFO,
-            f"machine {name} is declared nowhere ({len(jobs)} job(s) name it)",
+            f"machine {name} is declared nowhere (named by {counted(len(jobs), 'job')})",
             "machine",
         )
 

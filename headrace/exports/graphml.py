@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 
 from headrace.catalog.outbox import Part
 from headrace.exports.graph import Edge, edges, nodes, snapshot
+from headrace.nouns import counted
 
 
 class GraphML:
@@ -19,7 +20,7 @@ class GraphML:
     def write(self, engine: Engine, organisation: UUID, file: IO[bytes]) -> str:
         """Write the current graph."""
         node_count, edge_count = write_graphml(engine, organisation, file)
-        return f"{node_count:,} nodes and {edge_count:,} edges"
+        return f"{counted(node_count, 'node')} and {counted(edge_count, 'edge')}"
 
 
 def write_graphml(engine: Engine, organisation: UUID, file: IO[bytes]) -> tuple[int, int]:

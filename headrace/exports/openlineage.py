@@ -15,6 +15,7 @@ from headrace.catalog.published_events import PRODUCER
 from headrace.database.jsonb import encoded
 from headrace.exports.graph import PAGE, snapshot
 from headrace.exports.sql import statement
+from headrace.nouns import counted
 
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
 _FACETS = "https://openlineage.io/spec/facets"
@@ -29,7 +30,7 @@ class OpenLineageLines:
     def write(self, engine: Engine, organisation: UUID, file: IO[bytes]) -> str:
         """Write the current graph."""
         datasets, processes = write_lines(engine, organisation, file)
-        return f"{datasets:,} datasets and {processes:,} processes"
+        return f"{counted(datasets, 'dataset')} and {counted(processes, 'process')}"
 
 
 def write_lines(engine: Engine, organisation: UUID, file: IO[bytes]) -> tuple[int, int]:

@@ -30,6 +30,7 @@ from headrace.local.environment import environment
 from headrace.local.preflight import preflight
 from headrace.local.servers import SERVICE
 from headrace.local.session import AlreadyRunning, ServiceError, Session
+from headrace.nouns import counted
 from headrace.project import project_root
 
 Say = Callable[[str], None]
@@ -105,7 +106,7 @@ def down(*, force: bool = False) -> StoppedServices:
             stopped.append("Headrace")
         with session.alone(home):
             if leftovers := processes.sweep(home):
-                stopped.append(f"{leftovers} processes that a killed `headrace up` had left")
+                stopped.append(f"{counted(leftovers, 'process')} that a killed `headrace up` had left")
             parts.remove_sockets(home)
             if current_context().settings.database_url is None:
                 sessions = () if force else _other_sessions(home)

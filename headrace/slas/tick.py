@@ -16,6 +16,7 @@ from sqlalchemy import Engine
 
 from headrace.context import current_context
 from headrace.database.connection import transaction
+from headrace.nouns import counted
 from headrace.severity import Severity
 from headrace.slas import (
     calendars,
@@ -87,8 +88,8 @@ class Tick:
     def __str__(self) -> str:
         if self.skipped:
             return "another evaluation is running"
-        parts = [f"{self.compiled} new or changed SLAs"] if self.compiled else []
-        parts.append(f"{self.evaluated} objectives evaluated, {self.predicted} forecast")
+        parts = [counted(self.compiled, "new or changed SLA")] if self.compiled else []
+        parts.append(f"{counted(self.evaluated, 'objective')} evaluated, {self.predicted} forecast")
         parts += [f"{count} {state.value.lower().replace('_', ' ')}" for state, count in self.states.items()]
         return ", ".join(parts)
 

@@ -75,7 +75,8 @@ BANNED_IN_PROSE = [
 # In messages of the code.
 BANNED_IN_MESSAGES = [
     r"\bhe\b", r"\bhim\b", r"\bhis\b", r"\bwhoever\b", r"\bsomebody\b", r"\bnobody\b", r"\bhappenings?\b",
-    r"\bpromises?\b",    r"\bunasked\b", r"\bforeseen\b", r"(?<!here )\b(?:is|was) no (?!longer|more|earlier|less)",
+    r"\w\(e?s\)",
+    r"\bpromises?\b", r"\bunasked\b", r"\bforeseen\b", r"(?<!here )\b(?:is|was) no (?!longer|more|earlier|less)",
 ]  # fmt: skip
 
 

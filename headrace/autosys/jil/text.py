@@ -7,6 +7,7 @@ bytes; lines that are not UTF-8 are decoded one by one as Windows-1252. Lines en
 import codecs
 
 from headrace.autosys.findings import Finding
+from headrace.nouns import counted
 from headrace.severity import Severity
 
 _MARKS = (
@@ -80,7 +81,7 @@ def _line_by_line(data: bytes, file: str, findings: list[Finding]) -> str:
             Finding(
                 "jil/encoding",
                 Severity.INFO if how == _WINDOWS else Severity.WARNING,
-                f"{len(numbers)} line(s) are in another encoding and were read {how}; the first is here",
+                f"{counted(len(numbers), 'line')} in another encoding, read {how}; the first is here",
                 file,
                 numbers[0],
                 hint="check that names and paths with accents are correct",

@@ -9,6 +9,7 @@ import typer
 
 from headrace.cli.common.arguments import AsJson, examples, time_of
 from headrace.cli.common.output import emit, show, size, table
+from headrace.nouns import counted
 
 if TYPE_CHECKING:
     from headrace.retention.archiving import ArchivingResult, ColdRows
@@ -61,7 +62,7 @@ def archive(
         _preview(waiting)
     else:
         _print(done)
-    gone = f"{pruned.events:,} events and {pruned.check_results:,} results of checks"
+    gone = f"{counted(pruned.events, 'event')} and {counted(pruned.check_results, 'check result')}"
     typer.echo(f"Of Dagster's event log {gone} {'would be' if dry_run else 'were'} deleted.")
 
 
@@ -200,7 +201,7 @@ def _preview(waiting: list[ColdRows]) -> None:
 def _print(done: ArchivingResult) -> None:
     if done.files:
         moved = ", ".join(f"{rows:,} {kind.folder}" for kind, rows in done.rows.items())
-        typer.echo(f"Archived {moved}, in {done.files:,} files of {size(done.byte_size)} in all.")
+        typer.echo(f"Archived {moved}, in {counted(done.files, 'file')} of {size(done.byte_size)} in all.")
     else:
         typer.echo("Nothing was older than 90 days.")
     for count, words in (

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from headrace.cli.common.arguments import Dataset, Yes, dataset_keys, examples
+from headrace.nouns import counted
 
 app = typer.Typer()
 
@@ -95,7 +96,7 @@ def rebuild() -> None:
 
     made = rebuild(connect())
     archived = f", {made.archived:,} from the archive" if made.archived else ""
-    typer.echo(f"rebuilt from {made.events + made.archived:,} events{archived}")
+    typer.echo(f"rebuilt from {counted(made.events + made.archived, 'event')}{archived}")
 
 
 @app.command(epilog=examples("headrace catalog transfer flights/daily_delays"))

@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from headrace.nouns import counted
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
@@ -184,7 +186,7 @@ def total(counts: Iterable[int | None]) -> int | None:
 
 def row_count_text(count: int | None) -> str:
     """Format a number of rows."""
-    return "an unknown number of rows" if count is None else f"{count:,} rows"
+    return "an unknown number of rows" if count is None else counted(count, "row")
 
 
 def size(count: int | None) -> str:

@@ -227,7 +227,7 @@ def _version(row: VersionRow) -> tuple[object, ...]:
         *(["published now"] if row.published else []),
         *([row.reason] if row.reason and version.outcome != "PUBLISHED" else []),
         *([f"warning: {', '.join(row.warning)}"] if row.warning else []),
-        *([f"{row.quarantine_rows:,} rows quarantined"] if row.quarantine_rows else []),
+        *([f"{row_count_text(row.quarantine_rows)} quarantined"] if row.quarantine_rows else []),
     ]
     run = str(version.run_id)[:8] if version.run_id else None
     return (

@@ -132,7 +132,7 @@ def _print_exported(path: Path, file_format: FileFormat, count: int, *, as_json:
     if as_json:
         emit({"path": str(path), "format": file_format, "rows": count})
     else:
-        typer.echo(f"{count:,} rows written to {path}")
+        typer.echo(f"{row_count_text(count)} written to {path}")
 
 
 def _show(

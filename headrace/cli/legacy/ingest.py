@@ -11,6 +11,7 @@ import typer
 from headrace.cli.common.arguments import AsJson, examples, zone_of
 from headrace.cli.common.errors import CommandError
 from headrace.cli.common.output import emit, facts, show, table
+from headrace.nouns import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -196,7 +197,7 @@ def quarantine(
 
 def _print(loaded: LoadResult) -> None:
     if loaded.ingested.new:
-        typer.echo(f"{loaded.ingested.new:,} new events, {loaded.ingested.runs:,} runs")
+        typer.echo(f"{counted(loaded.ingested.new, 'new event')}, {counted(loaded.ingested.runs, 'run')}")
     _complain(loaded.errors)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from headrace.cli.common.output import facts, show, table
+from headrace.nouns import counted
 
 if TYPE_CHECKING:
     from headrace.autosys import Estate, Finding
@@ -55,7 +56,7 @@ def _counts(estate: Estate) -> Iterator[tuple[str, object]]:
         + (f", {counts.elsewhere:,} to jobs of other schedulers" if counts.elsewhere else ""),
     )
     yield "calendars", f"{counts.calendars:,}" + (f", and {counts.cycles:,} cycles" if counts.cycles else "")
-    yield "also declared", ", ".join(_number(number, kind) for kind, number in counts.others.items())
+    yield "also declared", ", ".join(counted(number, kind) for kind, number in counts.others.items())
 
 
 def _counted(by_type: Mapping[str, int]) -> str:
@@ -73,11 +74,7 @@ def _summary(found: Sequence[Finding]) -> str:
     counts = [
         (sum(finding.severity == severity for finding in found), severity.lower()) for severity in SEVERITIES
     ]
-    return ", ".join(_number(number, word) for number, word in counts) + "."
-
-
-def _number(number: int, word: str) -> str:
-    return f"{number:,} {word}" + ("" if number == 1 else "s")
+    return ", ".join(counted(number, word) for number, word in counts) + "."
 
 
 def _statement(step: Step) -> str:

@@ -11,6 +11,7 @@ from headrace.cli.common.arguments import AsJson, examples
 from headrace.cli.common.errors import CommandError
 from headrace.cli.common.output import emit, facts, show, table
 from headrace.cli.legacy.estates import EstateFiles, files_of
+from headrace.nouns import counted
 
 if TYPE_CHECKING:
     from headrace.estates.plan import Plan
@@ -113,7 +114,7 @@ def print_plan(plan: Plan) -> None:
         typer.echo(str(finding))
     _more(len(plan.errors) + len(plan.doubts))
     if plan.errors or plan.warnings:
-        counts = f"{_several(len(plan.errors), 'error')}, {_several(plan.warnings, 'warning')}"
+        counts = f"{counted(len(plan.errors), 'error')}, {counted(plan.warnings, 'warning')}"
         typer.echo(f"{counts}; `headrace legacy report` has the details.")
 
 
@@ -132,10 +133,6 @@ def _number(names: Sized, also: tuple[Sized, str] = ((), "")) -> str | None:
     if not names:
         return None
     return f"{len(names):,}" + (f", {len(also[0]):,} {also[1]}" if also[0] else "")
-
-
-def _several(count: int, word: str) -> str:
-    return f"{count:,} {word}" + ("" if count == 1 else "s")
 
 
 def _in(plan: Plan) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from headrace.cli.common.arguments import AsJson, examples
 from headrace.cli.common.errors import CommandError
-from headrace.cli.common.output import emit
+from headrace.cli.common.output import emit, row_count_text
 
 app = typer.Typer()
 
@@ -109,4 +109,4 @@ def _export_tables(database: str | None, schema: str | None, *, as_json: bool) -
     if as_json:
         emit(copied)
         return
-    typer.echo(", ".join(f"{rows:,} rows into {table}" for table, rows in copied.items()) + ".")
+    typer.echo(", ".join(f"{row_count_text(rows)} into {table}" for table, rows in copied.items()) + ".")

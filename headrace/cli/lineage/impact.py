@@ -9,6 +9,7 @@ import typer
 
 from headrace.cli.common.arguments import AsJson, Limit, dataset_keys, examples
 from headrace.cli.common.output import emit, show, table
+from headrace.nouns import counted
 
 if TYPE_CHECKING:
     from headrace.queries.columns import ColumnPlace
@@ -91,7 +92,7 @@ def _print_readers(dataset: str, direct: bool, limit: int, *, as_json: bool) -> 
         ]
         show(table(["#steps", "", "reader", "owners", "end of lineage"], rows))
     more = " or more" if found.truncated else ""
-    typer.echo(f"{found.datasets:,}{more} datasets, {found.processes:,}{more} processes.")
+    typer.echo(f"{counted(found.datasets, 'dataset', more)}, {counted(found.processes, 'process', more)}.")
 
 
 def _print_users(place: ColumnPlace, direct: bool, limit: int, *, as_json: bool) -> None:
@@ -109,8 +110,8 @@ def _print_users(place: ColumnPlace, direct: bool, limit: int, *, as_json: bool)
     header = ["dataset", "#steps", "direct", "indirect", "possible", "owners", "sla_in_words"]
     show(table(header, [_row(each) for each in found.used_by[:limit]]))
     owners = {owner for each in found.used_by for owner in each.owners}
-    more = " or more" if found.truncated else ""
-    typer.echo(f"{len(found.used_by):,}{more} datasets of {len(owners):,} owners use {name}.")
+    datasets = counted(len(found.used_by), "dataset", " or more" if found.truncated else "")
+    typer.echo(f"{name} is used by {datasets} of {counted(len(owners), 'owner')}.")
 
 
 def _row(used: UsedBy) -> tuple[object, ...]:

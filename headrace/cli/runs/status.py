@@ -11,6 +11,7 @@ import typer
 from headrace.cli.common.arguments import AsJson, examples
 from headrace.cli.common.output import ago, emit, facts, moment, show, span, table
 from headrace.cli.common.sla_cells import sla_status_text
+from headrace.nouns import counted
 from headrace.slas.status import OUT_OF_ORDER
 
 if TYPE_CHECKING:
@@ -80,11 +81,11 @@ def status(
         attention = [each for each in statuses if needs_attention(each, objectives.get(each.key, ()))]
         listed = attention[:MAX_LISTED]
         counts = attention_counts(statuses, objectives)
-        found = [f"{count:,} {words}" for words, count in counts.items() if count]
-        summary = f"{len(statuses):,} datasets" + (f": {', '.join(found)}." if found else ", all in order.")
+        found = ", ".join(f"{count:,} {words}" for words, count in counts.items() if count)
+        order = f": {found}." if found else ", all in order."
         unlisted = len(attention) - len(listed)
         more = f" {unlisted:,} of them are not listed below; --all lists every dataset." if unlisted else ""
-        typer.echo(summary + more)
+        typer.echo(f"{counted(len(statuses), 'dataset')}{order}{more}")
     if listed:
         show(_status_table(listed, objectives))
     now = datetime.now(UTC)

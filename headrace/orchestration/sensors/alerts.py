@@ -17,7 +17,7 @@ from headrace.alerts.rules import AlertRules
 from headrace.alerts.sending import SendingResult, send_due
 from headrace.database.connection import connect
 from headrace.declarations.alerting.rules import FILE, LoadedRules, WrongRules, load_rules
-from headrace.orchestration.nouns import noun
+from headrace.nouns import noun
 from headrace.project import project_root
 
 SEND_TIME_LIMIT = timedelta(seconds=30)  # Dagster cancels a tick at 60 s

@@ -10,11 +10,11 @@ import dagster as dg
 from headrace.alerts.heartbeat import record_heartbeat
 from headrace.context import current_context
 from headrace.database.connection import connect
+from headrace.nouns import noun
 from headrace.orchestration.completions.folder import Folder
 from headrace.orchestration.completions.intake import IntakeResult, take_in
 from headrace.orchestration.completions.materializations import report_completions
 from headrace.orchestration.completions.opening import folder_at
-from headrace.orchestration.nouns import noun
 
 FILE_TIME_LIMIT = timedelta(seconds=20)  # Dagster cancels a tick at 60 s
 REPORT_TIME_LIMIT = timedelta(seconds=15)

@@ -16,8 +16,8 @@ from headrace.declarations.loading.project import records
 from headrace.errors import DeclaredElsewhere, ProjectNameTaken, UnknownDataset
 from headrace.execution.plan import Plan, ProcessPlan
 from headrace.execution.registration import no_session, register
+from headrace.nouns import noun
 from headrace.openlineage import renames
-from headrace.orchestration.nouns import noun
 from headrace.registration.retirement import retire_undeclared
 from headrace.slas.events import Kind
 from headrace.slas.queries import OutOfOrder, out_of_order

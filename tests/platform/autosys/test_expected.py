@@ -156,7 +156,7 @@ def test_an_unknown_time_has_a_reason(text: Any, reason: Any) -> None:
 
 
 def test_a_member_whose_end_is_not_known_is_named_with_the_end_of_its_box() -> None:
-    assert forecast(BOX, M1=10).finish("B").why[-1] == "without 1 member(s) whose end is not known"
+    assert forecast(BOX, M1=10).finish("B").why[-1] == "without 1 member whose end is not known"
 
 
 def test_a_chain_of_ten_thousand_jobs_is_followed() -> None:

@@ -158,7 +158,7 @@ def test_impact_distinguishes_direct_indirect_and_possible_uses(chain: Engine, a
 def test_impact_for_people(chain: Engine, invoke: Invoke) -> None:
     shown = invoke("impact", "shop/raw.name").stdout
     assert re.search(r"shop/bill +2 +customer .*team:money +never older than 1 min", shown), shown
-    assert "3 datasets of 3 owners use shop/raw.name." in shown
+    assert "shop/raw.name is used by 3 datasets of 3 owners." in shown
     assert "No dataset is known to use shop/audit.x." in invoke("impact", "shop/audit.x").stdout
 
 

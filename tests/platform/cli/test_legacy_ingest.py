@@ -181,9 +181,9 @@ def test_following_until_it_is_interrupted(engine: Engine, tmp_path: Path) -> No
     ) as follower:
         assert follower.stdout is not None
         assert follower.stdout.readline() == f"Following {log}; Ctrl-C stops.\n"
-        assert follower.stdout.readline() == "3 new events, 1 runs\n"
+        assert follower.stdout.readline() == "3 new events, 1 run\n"
         with log.open("a") as more:
             more.write(status("03:00:00", "RUNNING", "BOX", None) + "\n")
-        assert follower.stdout.readline() == "1 new events, 1 runs\n"
+        assert follower.stdout.readline() == "1 new event, 1 run\n"
         follower.send_signal(signal.SIGINT)
         assert follower.wait(WAIT_SECONDS) == 0, follower.stderr

@@ -83,7 +83,7 @@ def test_export(written: Engine, ask: Ask, invoke: Invoke, tmp_path: Path) -> No
     assert again.exit_code == 1
     assert "already exists; choose another name, or replace it with --force" in again.stderr
     forced = invoke("read", "shop/raw", "--export", str(path), "--force", "--head", "1", "--unmask")
-    assert forced.stdout == f"1 rows written to {path}\n"
+    assert forced.stdout == f"1 row written to {path}\n"
     assert path.read_text() == '"id","name"\n1,"Ada"\n'
 
 
