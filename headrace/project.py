@@ -25,14 +25,23 @@ def project_root() -> Path:
                 f"{root} is not a Headrace project: it has no {PROJECT_FILE}. Correct {VARIABLE} or --project."
             )
         return root
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        if (folder / PROJECT_FILE).is_file():
-            return folder
-    raise NoProject(
-        f"no {PROJECT_FILE} in {here} or above it. Change to a Headrace project, pass one with --project, "
-        "or create one with `headrace init NAME`."
-    )
+    found = _project_of_folder(Path.cwd())
+    if found is None:
+        raise NoProject(
+            f"no {PROJECT_FILE} in {Path.cwd()} or above it. Change to a Headrace project, name one as in "
+            "`headrace --project FOLDER COMMAND`, or create one with `headrace init NAME`."
+        )
+    return found
+
+
+def unused_project() -> Path | None:
+    """Return the project of the current folder if HEADRACE_PROJECT names another one, which is used."""
+    named, found = os.environ.get(VARIABLE), _project_of_folder(Path.cwd())
+    return found if named and found != Path(named).expanduser().resolve() else None
+
+
+def _project_of_folder(here: Path) -> Path | None:
+    return next((folder for folder in (here, *here.parents) if (folder / PROJECT_FILE).is_file()), None)
 
 
 def add_to_path() -> None:

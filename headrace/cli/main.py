@@ -11,7 +11,7 @@ import typer
 from headrace import __version__
 from headrace.cli.common.arguments import examples
 from headrace.cli.root import Commands
-from headrace.project import VARIABLE
+from headrace.project import VARIABLE, unused_project
 
 app = typer.Typer(
     name="headrace",
@@ -54,3 +54,5 @@ def main(
     """
     if project is not None:
         os.environ[VARIABLE] = str(project)
+    elif (unused := unused_project()) is not None:
+        typer.echo(f"Using the project {os.environ[VARIABLE]} ({VARIABLE}), not {unused}.", err=True)

@@ -158,6 +158,7 @@ def check(as_json: AsJson = False) -> None:
     Loads everything that Dagster loads: jobs, schedules, sensors and resources too. Errors name file and line.
     Exits with 1 if there are any.
     """
+    from headrace.context import current_context
     from headrace.declarations.loading.code import check_project
     from headrace.declarations.loading.known import problem_facts
     from headrace.execution.problems import relative_to
@@ -167,7 +168,7 @@ def check(as_json: AsJson = False) -> None:
     if as_json:
         emit({"problems": [problem_facts(problem, project_root()) for problem in problems]})
     elif not problems:
-        typer.echo("All declarations are valid.")
+        typer.echo(f"All declarations of project {current_context().settings.project_name} are valid.")
     if problems:
         with relative_to(project_root()):
             listed = "" if as_json else "\n" + "\n".join(str(problem) for problem in problems)

@@ -319,7 +319,29 @@ def test_outside_a_project_a_command_says_so_in_one_line_and_exits_with_2(
     result = invoke("datasets")
     assert result.exit_code == 2
     assert result.stderr.startswith(f"error: no headrace.toml in {tmp_path} or above it.")
+    assert "`headrace --project FOLDER COMMAND`" in result.stderr
     assert len(result.stderr.splitlines()) == 1
+    settings.cache_clear()
+
+
+@pytest.mark.parametrize("used", ["finance", "shop"])
+def test_a_variable_that_overrides_the_project_of_the_folder_is_pointed_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Invoke, used: str
+) -> None:
+    for name in ("finance", "shop"):
+        (tmp_path / name / "assets").mkdir(parents=True)
+        (tmp_path / name / "headrace.toml").touch()
+        (tmp_path / name / "definitions.py").write_text(
+            "import dagster as dg\nfrom headrace.declarations.loading.project import load_project\n"
+            "loaded = load_project()\ndefs = loaded.definitions\n"
+        )
+    monkeypatch.setenv("HEADRACE_PROJECT", str(tmp_path / used))
+    monkeypatch.chdir(tmp_path / "finance" / "assets")
+    settings.cache_clear()
+    result = invoke("check")
+    assert result.stdout == f"All declarations of project {used} are valid.\n"
+    line = f"Using the project {tmp_path / 'shop'} (HEADRACE_PROJECT), not {tmp_path / 'finance'}.\n"
+    assert result.stderr == ("" if used == "finance" else line)
     settings.cache_clear()
 
 

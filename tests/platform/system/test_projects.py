@@ -64,7 +64,7 @@ def test_two_projects_share_a_catalog(folder: Path) -> None:
     (shop / "catalog").mkdir()
     (shop / "catalog" / "__init__.py").write_text("raise RuntimeError('not imported')\n")
     try:
-        assert "All declarations are valid" in run(shop, "headrace", "check")
+        assert "All declarations of project shop are valid." in run(shop, "headrace", "check")
         run(shop, "headrace", "materialize", "shop/orders")
         run(shop / "assets", "pytest", "-q", "--rootdir", str(shop), str(shop / "tests"))
         run(finance, "headrace", "materialize", "finance/turnover")
@@ -83,7 +83,7 @@ def test_two_projects_share_a_catalog(folder: Path) -> None:
 def test_a_project_with_the_demo_is_valid(folder: Path) -> None:
     files = run(folder, "headrace", "init", "flights", "--demo")
     assert "python -m jobs.demo" in files
-    assert "All declarations are valid" in run(folder / "flights", "headrace", "check")
+    assert "All declarations of project flights are valid." in run(folder / "flights", "headrace", "check")
     run(folder / "flights", "pytest", "-q")
 
 
