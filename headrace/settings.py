@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from tomllib import TOMLDecodeError
+from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -124,7 +125,7 @@ class Settings(BaseSettings):
     home: Path = Field(
         default_factory=lambda: project_root() / ".headrace",
         description="The state folder: embedded PostgreSQL, logs, default warehouse. `.headrace` in the project if "
-        "unset.",
+        "unset. In the file it is relative to the project.",
     )
     database_url: str | None = Field(
         default=None,
@@ -239,8 +240,17 @@ class Settings(BaseSettings):
         return (
             init_settings,
             env_settings,
-            TomlConfigSettingsSource(settings_cls, project_root() / PROJECT_FILE),
+            _ProjectFile(settings_cls, project_root() / PROJECT_FILE),
         )
+
+
+class _ProjectFile(TomlConfigSettingsSource):
+    """The settings in headrace.toml; its `home` is relative to the project, wherever the command runs."""
+
+    def __call__(self) -> dict[str, Any]:
+        found = super().__call__()
+        home = found.get("home")
+        return {**found, "home": project_root() / Path(home).expanduser()} if isinstance(home, str) else found
 
 
 @cache

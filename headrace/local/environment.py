@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 import psutil
 from sqlalchemy import make_url
 
+from headrace.alerts import links
 from headrace.context import current_context
 from headrace.database import connection as database
+from headrace.database import embedded
 from headrace.local import session
 from headrace.project import project_root
 from headrace.settings import settings
@@ -45,11 +47,33 @@ def environment() -> dict[str, str]:
         "DAGSTER_EVENT_BATCH_SIZE": "1000",
         "DAGSTER_HOME": str(_dagster_home()),
         "DAGSTER_POSTGRES_URL": _psycopg2_url(database.dagster_url()),
-        "HEADRACE_HOME": str(current_context().settings.home.resolve()),
         "HEADRACE_PROJECT": str(project_root()),
         "PATH": _path_with_tools(),
+        **_chosen_home(),
         **_service_url(),
     }
+
+
+def other_project_environment() -> dict[str, str]:
+    """Return the variables with which a code location of another project uses this one's embedded database.
+
+    Its versions stay in its own state folder. Empty if database_url is set, which `up` passes on to all its processes.
+    """
+    here = current_context().settings
+    if here.database_url is not None:
+        return {}
+    variables = {
+        "HEADRACE_DATABASE_URL": embedded.start(here.home),
+        "HEADRACE_PRODUCTION": str(here.is_production).lower(),  # true by default if database_url is set
+    }
+    key = links.secret(here)  # the service verifies the links in the alerts of all projects
+    return variables if key is None else variables | {"HEADRACE_ALERT_SECRET": key}
+
+
+def _chosen_home() -> dict[str, str]:
+    """Return the state folder if the user set HEADRACE_HOME: otherwise each project uses its own."""
+    chosen = os.environ.get("HEADRACE_HOME")
+    return {"HEADRACE_HOME": str(current_context().settings.home.resolve())} if chosen else {}
 
 
 def _service_url() -> dict[str, str]:

@@ -18,6 +18,7 @@ import yaml
 
 from headrace.local import ports as webserver
 from headrace.local import processes
+from headrace.local.environment import other_project_environment
 from headrace.local.processes import Service
 from headrace.local.servers import SERVICE
 from headrace.local.session import ServiceError
@@ -120,7 +121,7 @@ def _steps(
             # Each code location is a separate project, with the platform of its own environment if it names one.
             folder=folder,
             python=module.get("executable_path", sys.executable),
-            HEADRACE_PROJECT=str(folder if (folder / PROJECT_FILE).is_file() else project_root()),
+            **_project_variables(folder),
         )
         load_from.append(
             {"grpc_server": {"host": "localhost", "socket": str(listening[-1]), "location_name": name}}
@@ -135,6 +136,13 @@ def _steps(
     start("service", *SERVICE.command(service_port), folder=project_root())
     yield "webserver, daemon and code location", lambda: not webserver.health(port).waiting_for
     yield "the service", lambda: SERVICE.is_up(service_port)
+
+
+def _project_variables(folder: Path) -> dict[str, str]:
+    """Return the variables of the code location in `folder`, which may be another project than the one of `up`."""
+    if not (folder / PROJECT_FILE).is_file() or folder == project_root():
+        return {"HEADRACE_PROJECT": str(project_root())}
+    return {"HEADRACE_PROJECT": str(folder), **other_project_environment()}
 
 
 def _webserver_options(port: int) -> list[str]:

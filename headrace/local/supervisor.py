@@ -156,9 +156,9 @@ def _signalled() -> Iterator[Event]:
 
 def _shared(service_url: str) -> dict[str, str]:
     """Return the settings shared by every project that this `up` serves, whatever its own headrace.toml contains."""
-    database_url = current_context().settings.database_url
-    return {"HEADRACE_SERVICE_URL": service_url} | (
-        {"HEADRACE_DATABASE_URL": database_url} if database_url else {}
+    here = current_context().settings
+    return {"HEADRACE_SERVICE_URL": service_url, "HEADRACE_ARCHIVE": here.archive_location} | (
+        {"HEADRACE_DATABASE_URL": here.database_url} if here.database_url else {}
     )
 
 

@@ -10,9 +10,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+from sqlalchemy import Engine
 
+from headrace.alerts import links
+from headrace.database.connection import connect
 from headrace.local import environment as module
 from headrace.local import preflight as checks
+from headrace.local import services
 from headrace.local.environment import environment
 from headrace.local.preflight import PreflightError, preflight
 from headrace.local.session import Session, write_note
@@ -86,6 +90,42 @@ def test_a_service_that_a_setting_names_is_used(home: Path, monkeypatch: pytest.
     home.mkdir(parents=True)
     write_note(home, Session(os.getpid(), "http://127.0.0.1:3010", "http://127.0.0.1:3207"))
     assert "HEADRACE_SERVICE_URL" not in environment()
+
+
+def test_each_project_uses_its_own_state_folder_unless_a_variable_names_one(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert environment()["HEADRACE_HOME"] == str(home)
+    monkeypatch.delenv("HEADRACE_HOME")
+    monkeypatch.setenv("HEADRACE_PROJECT", str(tmp_path))
+    # A project elsewhere: its database would be in pytest's folder, which is closed to PostgreSQL's user.
+    (tmp_path / "headrace.toml").write_text(f'home = "{os.path.relpath(home, tmp_path)}"\n')
+    settings.cache_clear()
+    assert settings().home.resolve() == home
+    assert "HEADRACE_HOME" not in environment()
+
+
+def test_another_project_gets_the_embedded_database_of_the_one_that_serves_it(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variables = services._project_variables(REPOSITORY)
+    assert variables == {"HEADRACE_PROJECT": str(REPOSITORY)}
+    assert services._project_variables(tmp_path) == variables
+    (tmp_path / "headrace.toml").touch()
+    own_catalog, key = database_url(connect()), links.secret(settings())
+    monkeypatch.delenv("HEADRACE_HOME")
+    for name, value in services._project_variables(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    settings.cache_clear()
+    assert settings().warehouse_uri == (tmp_path / ".headrace" / "warehouse").as_uri()
+    assert not settings().is_production
+    assert links.secret(settings()) == key
+    assert database_url(connect()) == own_catalog
+
+
+def database_url(engine: Engine) -> tuple[object, ...]:
+    """The server and database that an engine is connected to."""
+    return engine.url.database, engine.url.query["host"], engine.url.query["port"]
 
 
 def test_this_machine_passes() -> None:
