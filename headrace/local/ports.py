@@ -6,7 +6,7 @@ import json
 import os
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,10 @@ _QUERY = """
   }
 }
 """
+_RELOAD = """
+mutation Reload($name: String!) { reloadRepositoryLocation(repositoryLocationName: $name) { __typename } }
+"""
+_RELOAD_SECONDS = 60
 
 
 class PortUnavailable(Exception):
@@ -44,7 +48,7 @@ class Health:
 def health(port: int) -> Health:
     """Query the webserver on `port`; if it does not respond, it is itself waited for."""
     try:
-        answer = _ask(port)
+        answer = _ask(port, _QUERY)
     except (OSError, http.client.HTTPException, ValueError, KeyError):
         return Health(("dagster-webserver",), {})
     daemons = answer["instance"]["daemonHealth"]["allDaemonStatuses"]
@@ -57,6 +61,11 @@ def health(port: int) -> Health:
     waiting += [f"code location {one['name']}" for one in locations if one["loadStatus"] != "LOADED"]
     errors = {one["name"]: _root_cause(one["locationOrLoadError"]) for one in locations if _failed(one)}
     return Health(tuple(waiting), errors)
+
+
+def reload(port: int, location: str) -> None:
+    """Load the code of a location again. Raises OSError or HTTPException if the webserver does not answer in time."""
+    _ask(port, _RELOAD, {"name": location}, seconds=_RELOAD_SECONDS)
 
 
 def _failed(location: dict[str, Any]) -> bool:
@@ -152,13 +161,14 @@ def _is_free(port: int, host: str) -> bool:
         return True
 
 
-def _ask(port: int) -> dict[str, Any]:
+def _ask(
+    port: int, query: str, variables: Mapping[str, str] | None = None, *, seconds: int = 10
+) -> dict[str, Any]:
     # http.client, because urllib would use a proxy from the environment.
-    connection = http.client.HTTPConnection(HOST, port, timeout=10)
+    connection = http.client.HTTPConnection(HOST, port, timeout=seconds)
+    body = json.dumps({"query": query, "variables": variables or {}})
     try:
-        connection.request(
-            "POST", "/graphql", json.dumps({"query": _QUERY}), {"Content-Type": "application/json"}
-        )
+        connection.request("POST", "/graphql", body, {"Content-Type": "application/json"})
         answer: dict[str, Any] = json.loads(connection.getresponse().read())["data"]
         return answer
     finally:

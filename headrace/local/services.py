@@ -1,5 +1,6 @@
 """The services of a running Headrace, in the order in which they start and stop."""
 
+import http.client
 import os
 import secrets
 import shutil
@@ -8,14 +9,18 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import yaml
 
+from headrace.database.connection import connect
+from headrace.errors import CatalogUnavailable
 from headrace.local import ports as webserver
 from headrace.local import processes
 from headrace.local.environment import other_project_environment
@@ -23,10 +28,12 @@ from headrace.local.processes import Service
 from headrace.local.servers import SERVICE
 from headrace.local.session import ServiceError
 from headrace.project import PROJECT_FILE, project_root
+from headrace.queries.projects import outdated_loads
 from headrace.settings import state_file
 
 _FOLDER_ID = "folder-id"  # a file of the state folder
 START_SECONDS = 300
+RELOADS_SECONDS = 5.0  # between two questions whether a location has to be loaded again
 RUNS_END_SECONDS = 30
 PART_ENDS_SECONDS = 15
 STOPPED_SECONDS = RUNS_END_SECONDS + 6 * PART_ENDS_SECONDS
@@ -136,6 +143,45 @@ def _steps(
     start("service", *SERVICE.command(service_port), folder=project_root())
     yield "webserver, daemon and code location", lambda: not webserver.health(port).waiting_for
     yield "the service", lambda: SERVICE.is_up(service_port)
+
+
+class Reloads:
+    """Loads a code location again once another project has declared an input that it lacked.
+
+    On a new catalog, all locations load before the first one registers its datasets.
+    """
+
+    def __init__(self, workspace: Path, port: int) -> None:
+        self._workspace = workspace
+        self._port = port
+        self._done: set[tuple[str, datetime]] = set()
+        self._asked = time.monotonic()
+
+    def keep(self, say: Say) -> None:
+        """Reload the outdated locations, each load once. Called often, it asks the catalog now and then."""
+        if time.monotonic() - self._asked < RELOADS_SECONDS:
+            return
+        # A lost database or a busy webserver is asked again.
+        with suppress(CatalogUnavailable, OSError, http.client.HTTPException):
+            outdated = outdated_loads(connect()) - self._done
+            projects = {project for project, _ in outdated}
+            for location, project in _projects(self._workspace):
+                if project in projects:
+                    say(f"Loading {location} again: another project has declared its inputs.")
+                    webserver.reload(self._port, location)
+            self._done |= outdated
+        self._asked = time.monotonic()
+
+
+def _projects(workspace: Path) -> Iterator[tuple[str, str]]:
+    """Yield the code locations of a workspace file with the names of their projects."""
+    for entry in yaml.safe_load(workspace.read_text(encoding="utf-8"))["load_from"]:
+        module = entry.get("python_module")
+        file = workspace.parent / (module or {}).get("working_directory", ".") / PROJECT_FILE
+        if module is None or not file.is_file():
+            continue
+        name = tomllib.loads(file.read_text(encoding="utf-8")).get("name", file.resolve().parent.name)
+        yield module.get("location_name", module["module_name"]), name
 
 
 def _project_variables(folder: Path) -> dict[str, str]:

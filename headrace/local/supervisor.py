@@ -72,6 +72,7 @@ def up(port: int | None = None, *, workspace: Path | None = None, say: Say = _pr
         with parts.running(home, workspace, port, service_port, stop_wanted, say) as services:
             if not stop_wanted.is_set():
                 say(_welcome(home, url, service_port, webserver.health(port).load_errors))
+            reloads = parts.Reloads(workspace, port)
             while not stop_wanted.wait(0.5):
                 parts.check_alive(services)
                 for service in services:
@@ -79,6 +80,7 @@ def up(port: int | None = None, *, workspace: Path | None = None, say: Say = _pr
                 daemon_lock.keep()
                 if current_context().settings.database_url is None and embedded.was_killed(home):
                     _start_again(home, say)
+                reloads.keep(say)
             say("Stopping Headrace.")
         _stop_database(home, say)
         say("Headrace has stopped.")

@@ -18,6 +18,18 @@ FROM catalog.dataset
 WHERE organisation_id = %s AND project IS NOT NULL AND project <> %s
 ORDER BY full_name
 """
+UNDECLARED = (
+    "which no project of this catalog has declared yet"  # in the message of an unknown input, after its key
+)
+_OUTDATED = """
+SELECT DISTINCT load.project, load.loaded_at
+FROM catalog.project_load load
+CROSS JOIN LATERAL jsonb_to_recordset(load.problems) AS problem (message text)
+JOIN catalog.dataset ON dataset.organisation_id = load.organisation_id
+                    AND dataset.project <> load.project
+                    AND strpos(problem.message, ' reads ' || dataset.full_name || ', ' || %s) > 0
+WHERE load.organisation_id = %s
+"""
 _SUBJECTS = """
 WITH subject AS (
     SELECT full_name AS key, owners FROM catalog.dataset WHERE organisation_id = %(organisation)s
@@ -65,6 +77,15 @@ def datasets_of_other_projects(engine: Engine, project: str) -> tuple[ProjectDat
     with transaction(engine) as cursor:
         rows = cursor.execute(_DATASETS, [current_context().organisation_id, project]).fetchall()
     return tuple(ProjectDataset(**{**row, "owners": tuple(row["owners"])}) for row in rows)
+
+
+def outdated_loads(engine: Engine) -> set[tuple[str, datetime]]:
+    """Return the projects that lacked an input when they were loaded, which another has declared since; with the time
+    of the load.
+    """
+    with transaction(engine) as cursor:
+        rows = cursor.execute(_OUTDATED, [UNDECLARED, current_context().organisation_id]).fetchall()
+    return {(row["project"], row["loaded_at"]) for row in rows}
 
 
 @dataclass(frozen=True, slots=True)

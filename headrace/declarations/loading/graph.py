@@ -16,6 +16,7 @@ from headrace.declarations.sources.origin import Origin
 from headrace.declarations.steps import input_error
 from headrace.execution.plan import InputPlan, Plan, ProcessPlan
 from headrace.execution.problems import DeclarationError
+from headrace.queries.projects import UNDECLARED
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ def _unknown_input(one: LocatedPlan, item: InputPlan, known: Set[str]) -> Declar
     return input_error(
         item,
         one.origin,
-        f"{one.outputs[0]} reads {item.dataset}, which is not declared",
+        f"{one.outputs[0]} reads {item.dataset}, {UNDECLARED}",
         f"Did you mean {close[0]}?"
         if close
         else "Declare it, as an ExternalDataset if something else writes it.",

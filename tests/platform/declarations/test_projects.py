@@ -9,9 +9,10 @@ import dagster as dg
 import pytest
 from sqlalchemy import Engine
 
-from headrace.declarations.loading.known import known
+from headrace.declarations.loading.known import known, record_problems
 from headrace.declarations.loading.project import LoadedProject, load, records
 from headrace.errors import DeclaredElsewhere, ProjectNameTaken
+from headrace.queries.projects import outdated_loads
 from headrace.registration.declarations import register, transfer
 from headrace.settings import settings
 from tests.platform.projects import write_project
@@ -57,6 +58,27 @@ def test_a_dataset_of_another_project_is_an_input_with_its_partitions(
     assert orders.partitions_def == dg.DailyPartitionsDefinition("2026-01-01", timezone="Europe/London")
     assert orders.metadata["project"] == "shop"
     assert graph.get(dg.AssetKey(["finance", "turnover"])).parent_keys == {orders.key}
+
+
+def test_a_project_is_outdated_once_another_declares_the_input_that_it_lacked(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write_project(tmp_path / "finance", "finance", READER)
+
+    def load_finance() -> list[str]:
+        problems = loaded_as("finance", root, monkeypatch).problems
+        record_problems(root, problems)
+        return [problem.message for problem in problems]
+
+    assert load_finance() == [
+        "finance/turnover reads shop/orders, which no project of this catalog has declared yet"
+    ]
+    assert outdated_loads(engine) == set()
+    shop = loaded_as("shop", write_project(tmp_path / "shop", "shop", DAILY), monkeypatch)
+    register(engine, *records(shop.plans))
+    assert {project for project, _ in outdated_loads(engine)} == {"finance"}
+    assert load_finance() == []
+    assert outdated_loads(engine) == set()
 
 
 def test_a_key_of_another_project_is_refused_by_the_loader_and_by_the_catalog(

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
@@ -434,6 +435,32 @@ def test_clean_spares_folders_that_hold_more(folder: Path, monkeypatch: pytest.M
             services.clean()
     finally:
         settings.cache_clear()
+
+
+def test_a_location_is_loaded_again_once_for_each_outdated_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("shop", "finance"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "headrace.toml").write_text(f'name = "{name}s"')
+    workspace = tmp_path / "shop" / "workspace.yaml"
+    workspace.write_text(
+        "load_from:\n  - python_module: {module_name: definitions, location_name: here}\n"
+        "  - python_module: {module_name: definitions, location_name: there, working_directory: ../finance}\n"
+    )
+    outdated = {("finances", datetime(2026, 1, 1, tzinfo=UTC))}
+    reloaded: list[str] = []
+    monkeypatch.setattr(parts, "RELOADS_SECONDS", 0.0)
+    monkeypatch.setattr(parts, "connect", lambda: None)
+    monkeypatch.setattr(parts, "outdated_loads", lambda _: set(outdated))
+    monkeypatch.setattr(webserver, "reload", lambda _, location: reloaded.append(location))
+    reloads = parts.Reloads(workspace, 3000)
+    for _ in range(2):
+        reloads.keep(print)
+    assert reloaded == ["there"]
+    outdated.add(("shops", datetime(2026, 1, 2, tzinfo=UTC)))
+    reloads.keep(print)
+    assert reloaded == ["there", "here"]
 
 
 def sleeper(home: Path, code: str) -> processes.Service:
