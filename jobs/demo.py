@@ -69,8 +69,10 @@ def demo(as_json: AsJson = False) -> None:
     from headrace.local.environment import dagster_instance
     from headrace.local.preflight import preflight
     from headrace.orchestration.launching import Ending
+    from jobs.landing import installed_feed
 
     preflight()
+    installed_feed()  # before anything is started
     steps = Steps(quiet=as_json)
     with ExitStack() as stack:
         with steps.step("Start the database"):

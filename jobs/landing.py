@@ -40,7 +40,7 @@ def land(landing: Path, *, days: Collection[date] = YEAR, feed: Path | None = No
 
     Raises FeedMissing naming the file of the feed that cannot be read.
     """
-    source = feed or _installed_feed()
+    source = feed or installed_feed()
     landing.mkdir(parents=True, exist_ok=True)
     present = {path.name for path in landing.iterdir()}
     written = [_deliver(landing / name, _read(source / name)) for name in REFERENCES if name not in present]
@@ -89,12 +89,15 @@ def _read(file: Path) -> bytes:
         ) from error
 
 
-def _installed_feed() -> Path:
+def installed_feed() -> Path:
+    """The folder of the installed package that holds the feed. Raises FeedMissing with what to install."""
     # Importing the package would need pkg_resources, which it does not declare.
     try:
         listed = files(PACKAGE) or []
     except PackageNotFoundError as error:
-        raise FeedMissing(f"the package {PACKAGE} is not installed; run `pip install {PACKAGE}`") from error
+        raise FeedMissing(
+            f"the package {PACKAGE} is not installed; run `pip install 'headrace[demo]'`"
+        ) from error
     for file in listed:
         if file.name == FLIGHTS:
             return Path(str(file.locate())).parent

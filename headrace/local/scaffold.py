@@ -18,6 +18,9 @@ _HIDDEN = {"gitignore": ".gitignore", "gitkeep": ".gitkeep"}  # packaging omits 
 DEMO_FILES = ("alerts.yaml", "assets", "jobs", "legacy", "resources", "sensors")
 
 
+DEMO_STEP = "python -m jobs.demo     # load a year of real flights, materialize the datasets and show them\n"
+
+
 class ProjectRefused(Exception):
     """A project cannot be created as requested; the message gives the reason and a solution."""
 
@@ -42,7 +45,13 @@ def create_project(folder: Path, *, demo: bool = False) -> list[Path]:
     if folder.exists() and any(folder.iterdir()):
         raise ProjectRefused(f"{folder} is not empty. Choose a new folder, or empty this one.")
     release = ".".join(version("headrace").split(".")[:2]) + ".0"
-    words = {"name": name, "release": release, "project_id": str(uuid4()), "extra": "[demo]" if demo else ""}
+    words = {
+        "name": name,
+        "release": release,
+        "project_id": str(uuid4()),
+        "extra": "[demo]" if demo else "",
+        "demo_step": DEMO_STEP if demo else "",
+    }
     template = Path(str(resources.files("headrace.local"))) / "templates" / "empty"
     for source in _files(template):
         target = folder / source.relative_to(template).with_name(_HIDDEN.get(source.name, source.name))

@@ -23,7 +23,7 @@ COMMANDS = [line for line in LINES if line.startswith("headrace ")]
 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_each_command_of_the_readme_is_understood(line: str) -> None:
-    name, *arguments = shlex.split(line)[1:]
+    name, *arguments = shlex.split(line, comments=True)[1:]
     command = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
 
     command.make_context(name, arguments)
