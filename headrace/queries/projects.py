@@ -27,7 +27,7 @@ FROM catalog.project_load load
 CROSS JOIN LATERAL jsonb_to_recordset(load.problems) AS problem (message text)
 JOIN catalog.dataset ON dataset.organisation_id = load.organisation_id
                     AND dataset.project <> load.project
-                    AND strpos(problem.message, ' reads ' || dataset.full_name || ', ' || %s) > 0
+                    AND dataset.full_name = substring(problem.message FROM ' reads (.*), ' || %s)
 WHERE load.organisation_id = %s
 """
 _SUBJECTS = """
