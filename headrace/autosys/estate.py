@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from headrace import garbage_collection
 from headrace.autosys.calendars import Calendars, merged, read_calendars, separated
 from headrace.autosys.cycles import find_cycles
 from headrace.autosys.findings import Finding
-from headrace.autosys.garbage_collection import paused
 from headrace.autosys.jil.scanner import scan
 from headrace.autosys.jil.statements import Attribute, Jil, Statement
 from headrace.autosys.jil.text import decode
@@ -92,7 +92,7 @@ def nothing_in(file: str, findings: Iterable[Finding]) -> tuple[Finding, ...]:
 def resolve(jils: Sequence[Jil], calendars: Calendars | None = None) -> Estate:
     """Apply all statements of all files, in order."""
     calendars = calendars or Calendars()
-    with paused():
+    with garbage_collection.paused():
         return _resolve(
             [statement for jil in jils for statement in jil.statements],
             [finding for jil in jils for finding in jil.findings],

@@ -8,10 +8,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from headrace import garbage_collection
 from headrace.autosys.calendars import Calendars, merged, read_calendars, records, separated
 from headrace.autosys.estate import Estate, nothing_in, resolve
 from headrace.autosys.findings import Finding
-from headrace.autosys.garbage_collection import paused
 from headrace.autosys.jil.scanner import scan
 from headrace.autosys.jil.statements import Jil, Statement
 from headrace.autosys.jil.text import decode
@@ -66,7 +66,7 @@ def read_changed(files: Sequence[Path], known: Mapping[str, str]) -> Reading:
     the result could differ otherwise: if a statement changes what another one defines, or inserts a known job. Raises
     OSError for a file that cannot be read.
     """
-    with paused():
+    with garbage_collection.paused():
         texts = _Texts()
         for path in files:
             texts.take(path)

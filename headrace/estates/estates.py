@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from headrace.autosys.garbage_collection import paused
+from headrace import garbage_collection
 from headrace.errors import ScanRefused
 from headrace.estates import storage as estates
 from headrace.estates.comparison import Comparison
@@ -42,7 +42,7 @@ def scan(
     Raises OSError for a file that cannot be read, MassRetirementRefused, and ScanRefused if another scan was stored in
     the meantime.
     """
-    with paused():
+    with garbage_collection.paused():
         known = estates.known(engine, instance)
         found = Comparison(instance, known.processes)
         found.read(files)

@@ -8,9 +8,9 @@ from itertools import groupby
 
 from sqlalchemy import Engine
 
+from headrace import garbage_collection
 from headrace.autosys import Estate, read_calendars, resolve
 from headrace.autosys.calendars import merged
-from headrace.autosys.garbage_collection import paused
 from headrace.autosys.jil import Jil
 from headrace.autosys.jil.scanner import scan
 from headrace.autosys.rescan import shifted
@@ -23,7 +23,7 @@ _OF_CALENDARS = ("calendar", "cycle")
 def stored_estate(engine: Engine, instance: str) -> Estate:
     """Return the estate of one Autosys instance from its scans, without unscanned jobs."""
     texts = sources(engine, instance)
-    with paused():
+    with garbage_collection.paused():
         jils = [_jil(each) for each in texts if each.kind not in _OF_CALENDARS]
         exports = groupby((each for each in texts if each.kind in _OF_CALENDARS), lambda each: each.file)
         calendars = merged(read_calendars(_together(found), file) for file, found in exports)

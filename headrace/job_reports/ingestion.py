@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic_core import from_json
 from sqlalchemy import Engine
 
+from headrace import garbage_collection
 from headrace.access.redaction import has_secrets, redacted, scrubbed
 from headrace.catalog.locks import lock_completions, lock_events
 from headrace.catalog.processes import ProcessName, find_processes
@@ -18,7 +19,6 @@ from headrace.database.connection import transaction
 from headrace.database.ids import external_run_id
 from headrace.database.jsonb import encoded
 from headrace.errors import CatalogUnavailable
-from headrace.events.garbage_collection import garbage_collection_paused
 from headrace.events.pending_materializations import queue_materializations
 from headrace.events.reports import Processes, StoredReport, name_of, store_reports
 from headrace.events.run_fold import is_completion
@@ -80,7 +80,7 @@ def ingest(engine: Engine, events: Sequence[RunEvent]) -> IngestionResult:
             unique[event.key] = event
     if not unique:
         return IngestionResult()
-    with garbage_collection_paused(), transaction(engine) as cursor:
+    with garbage_collection.paused(), transaction(engine) as cursor:
         lock_events(cursor, current_context().organisation_id)
         lock_completions(cursor)
         cursor.execute(

@@ -13,6 +13,7 @@ from psycopg.errors import UniqueViolation
 from psycopg.types.json import Jsonb
 from sqlalchemy import Engine
 
+from headrace import garbage_collection
 from headrace.catalog import jobs
 from headrace.catalog.locks import lock_completions, lock_events
 from headrace.catalog.naming import Name, own_namespace, placer
@@ -20,7 +21,6 @@ from headrace.context import current_context, without_row_security
 from headrace.database.connection import transaction
 from headrace.database.jsonb import encoded
 from headrace.errors import CatalogError
-from headrace.events.garbage_collection import garbage_collection_paused
 from headrace.events.value_errors import VALUE_ERRORS
 from headrace.openlineage import columns, facets, quality, runs, versions
 from headrace.openlineage import completions as completing
@@ -211,7 +211,7 @@ def _store_all(
 
 def _store(engine: Engine, organisation_id: UUID, events: Sequence[tuple[int, AnyEvent]]) -> list[Outcome]:
     # In a pipeline, writes are not waited for: PostgreSQL executes them while the next rows are built here.
-    with garbage_collection_paused(), transaction(engine) as cursor, cursor.connection.pipeline():
+    with garbage_collection.paused(), transaction(engine) as cursor, cursor.connection.pipeline():
         owner = owner_of(cursor, organisation_id)
         lock_events(cursor, organisation_id)
         fresh = _fresh(cursor, organisation_id, [event for _, event in events])

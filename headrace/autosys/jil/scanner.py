@@ -8,8 +8,8 @@ import re
 from difflib import SequenceMatcher
 from functools import cache
 
+from headrace import garbage_collection
 from headrace.autosys.findings import Finding
-from headrace.autosys.garbage_collection import paused
 from headrace.autosys.jil.keywords import (
     CONDITIONS,
     ONE_WORD,
@@ -55,7 +55,7 @@ def read(data: bytes, file: str) -> Jil:
 def scan(text: str, file: str) -> Jil:
     """Parse the statements of JIL text with LF line endings."""
     reader = _Reader(text.split("\n"), file)
-    with paused():
+    with garbage_collection.paused():
         reader.run()
     reader.report_stray_lines()
     return Jil(tuple(reader.statements), tuple(sorted(reader.findings, key=lambda each: each.line)))

@@ -79,35 +79,34 @@ def setup_lineage(
         )
     if verify and (drop or dry_run):
         raise typer.BadParameter("--verify cannot be combined with --drop or --dry-run")
-    from headrace.exports import create_statements, dialect_of, drop_statements, engine_of
-    from headrace.exports import drop as remove
-    from headrace.exports import install as create
-    from headrace.exports import verify as compare
+    from headrace import exports
     from headrace.exports.targets import lineage_database
 
     url = lineage_database(database)
     if dry_run:
-        statements = (drop_statements if drop else create_statements)(dialect_of(url), schema)
+        statements = (exports.drop_statements if drop else exports.create_statements)(
+            exports.dialect_of(url), schema
+        )
         if as_json:
             emit({"statements": statements})
         else:
             typer.echo("\n\n".join(f"{statement};" for statement in statements))
         return
-    engine = engine_of(url)
+    engine = exports.engine_of(url)
     place = engine.url.render_as_string(hide_password=True)
     if verify:
-        _report(compare(engine, schema), place, legacy=openlineage, as_json=as_json)
+        _report(exports.verify(engine, schema), place, legacy=openlineage, as_json=as_json)
         return
     if drop:
         if not yes and not as_json and sys.stdin.isatty():
             typer.confirm(f"Drop the OL_* tables of {place} with all their rows?", abort=True)
-        gone = remove(engine, schema)
+        gone = exports.drop(engine, schema)
         if as_json:
             emit({"dropped": gone})
         else:
             typer.echo(f"Removed {', '.join(gone)}." if gone else "No OL_* tables found.")
         return
-    made = create(engine, schema)
+    made = exports.install(engine, schema)
     if as_json:
         emit(made)
         return

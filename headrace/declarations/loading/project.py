@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from headrace.autosys.garbage_collection import paused
+from headrace import garbage_collection
 from headrace.catalog.records import DatasetRecord, ProcessRecord
 from headrace.dagster_internals import disable_dagster_warnings
 from headrace.declarations.definition import external_asset, process_assets
@@ -72,7 +72,7 @@ def load(root: Path, known: CatalogContents = NOTHING_KNOWN) -> LoadedProject:
 
     Logs each problem once. Raises DeclarationsInvalid under `dg check defs` if there is one.
     """
-    with relative_to(root), disable_dagster_warnings(), paused():
+    with relative_to(root), disable_dagster_warnings(), garbage_collection.paused():
         loaded = _load(root, known)
         for problem in loaded.problems:
             _LOG.warning("%s", problem)

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 import dagster as dg
 from sqlalchemy import Engine
 
+from headrace import garbage_collection
 from headrace.alerts import heartbeat
-from headrace.autosys.garbage_collection import paused
 from headrace.database.connection import connect
 from headrace.declarations.loading.project import records
 from headrace.errors import DeclaredElsewhere, ProjectNameTaken, UnknownDataset
@@ -55,7 +55,7 @@ def slas_sensor(plans: Sequence[Plan] = (), *, complete: bool = False) -> dg.Sen
             context.log.warning(warning)
         if registered.retired:
             context.log.warning(str(registered))
-        with paused(), heartbeat.failures_recorded(engine, heartbeat.JUDGING):
+        with garbage_collection.paused(), heartbeat.failures_recorded(engine, heartbeat.JUDGING):
             tick = evaluate(engine)
         heartbeat.record_heartbeat(engine, heartbeat.JUDGING, datetime.now(UTC))
         found = f"{registered} {summary(tick, out_of_order(engine, _MAX_NAMES_SHOWN))}".strip()
