@@ -10,16 +10,15 @@ import typer
 
 from headrace import __version__
 from headrace.cli.common.arguments import examples
-from headrace.cli.root import Commands
+from headrace.cli.root import SETTINGS, Commands
 from headrace.project import VARIABLE, unused_project
 
 app = typer.Typer(
     name="headrace",
     cls=Commands,
     no_args_is_help=True,
-    rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    **{**SETTINGS, "add_completion": True},
     epilog=examples(
         "headrace init shop", "headrace datasets --domain flights", "headrace show flights/flights_clean"
     ),
