@@ -33,6 +33,8 @@ class Technology(StrEnum):
         return TECHNOLOGY_WORDS.get(word.strip().lower())
 
 
+# In the problem of an input of a declaration, after its key.
+UNDECLARED = "which no project of this catalog has declared yet"
 TECHNOLOGY_WORDS = {
     "db2_procedure": Technology.DB2_SP,
     "run_management": Technology.RUNMGR,

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
+from headrace.catalog.records import UNDECLARED
 from headrace.context import current_context
 from headrace.database.connection import transaction
 
@@ -18,9 +19,6 @@ FROM catalog.dataset
 WHERE organisation_id = %s AND project IS NOT NULL AND project <> %s
 ORDER BY full_name
 """
-UNDECLARED = (
-    "which no project of this catalog has declared yet"  # in the message of an unknown input, after its key
-)
 _OUTDATED = """
 SELECT DISTINCT load.project, load.loaded_at
 FROM catalog.project_load load

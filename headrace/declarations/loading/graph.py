@@ -9,14 +9,13 @@ from dataclasses import dataclass
 
 import dagster as dg
 
-from headrace.catalog.records import DatasetRecord
+from headrace.catalog.records import UNDECLARED, DatasetRecord
 from headrace.dagster_internals import infer_partition_mapping
 from headrace.declarations.loading.broken import Division
 from headrace.declarations.sources.origin import Origin
 from headrace.declarations.steps import input_error
 from headrace.execution.plan import InputPlan, Plan, ProcessPlan
 from headrace.execution.problems import DeclarationError
-from headrace.queries.projects import UNDECLARED
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ BOUNDARIES = [
 ]
 JVM_NEEDED = ["jvm:write"]
 JVM_NOT_NEEDED = ["jvm:_transform", "jvm:publish", "jvm:report"]  # a transform begins with a JVM that lives
-RANDOM = [f"at random, {number}" for number in range(4)]
+RANDOM = [f"at random, {number}" for number in range(3)]
 
 
 @pytest.fixture
