@@ -10,8 +10,9 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from threading import Event
@@ -110,28 +111,31 @@ def _steps(
 
     load_from: list[dict[str, Any]] = []
     listening: list[Path] = []
-    for entry in yaml.safe_load(workspace.read_text(encoding="utf-8"))["load_from"]:
-        if "python_module" not in entry:
+    for entry in _entries(workspace):
+        location = _code_location(workspace, entry)
+        if location is None:
             load_from.append(entry)
             continue
-        module = entry["python_module"]
-        name = module.get("location_name", module["module_name"])
         listening.append(sockets / f"{len(listening)}.sock")
-        folder = (workspace.parent / module.get("working_directory", ".")).resolve()
         start(
-            f"code-server-{name}",
+            f"code-server-{location.name}",
             *("dagster", "code-server", "start", "--socket", str(listening[-1])),
-            *("--module-name", module["module_name"], "--location-name", name),
+            *("--module-name", location.module, "--location-name", location.name),
             # The default of 30 s would end a server that Spark has starved of CPU.
             *("--heartbeat-ttl", "600"),
-            *("--working-directory", str(folder)),
-            # Each code location is a separate project, with the platform of its own environment if it names one.
-            folder=folder,
-            python=module.get("executable_path", sys.executable),
-            **_project_variables(folder),
+            *("--working-directory", str(location.folder)),
+            folder=location.folder,
+            python=location.python,
+            **_project_variables(location.folder),
         )
         load_from.append(
-            {"grpc_server": {"host": "localhost", "socket": str(listening[-1]), "location_name": name}}
+            {
+                "grpc_server": {
+                    "host": "localhost",
+                    "socket": str(listening[-1]),
+                    "location_name": location.name,
+                }
+            }
         )
     served = sockets / "workspace.yaml"
     served.write_text(yaml.safe_dump({"load_from": load_from}), encoding="utf-8")
@@ -165,7 +169,7 @@ class Reloads:
         with suppress(CatalogUnavailable, OSError, http.client.HTTPException):
             outdated = outdated_loads(connect()) - self._done
             projects = {project for project, _ in outdated}
-            for location, project in _projects(self._workspace):
+            for location, project in _projects(self._workspace) if projects else ():
                 if project in projects:
                     say(f"Loading {location} again: another project has declared its inputs.")
                     webserver.reload(self._port, location)
@@ -173,15 +177,41 @@ class Reloads:
         self._asked = time.monotonic()
 
 
+@dataclass(frozen=True, slots=True)
+class _CodeLocation:
+    """A module of a workspace file: a separate project, with the platform of its own environment if it names one."""
+
+    name: str
+    module: str
+    folder: Path
+    python: str
+
+
+def _entries(workspace: Path) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = yaml.safe_load(workspace.read_text(encoding="utf-8"))["load_from"]
+    return entries
+
+
+def _code_location(workspace: Path, entry: Mapping[str, Any]) -> _CodeLocation | None:
+    """Return the code location of an entry; None for an entry of another kind."""
+    if "python_module" not in entry:
+        return None
+    module = entry["python_module"]
+    return _CodeLocation(
+        name=module.get("location_name", module["module_name"]),
+        module=module["module_name"],
+        folder=(workspace.parent / module.get("working_directory", ".")).resolve(),
+        python=module.get("executable_path", sys.executable),
+    )
+
+
 def _projects(workspace: Path) -> Iterator[tuple[str, str]]:
     """Yield the code locations of a workspace file with the names of their projects."""
-    for entry in yaml.safe_load(workspace.read_text(encoding="utf-8"))["load_from"]:
-        module = entry.get("python_module")
-        file = workspace.parent / (module or {}).get("working_directory", ".") / PROJECT_FILE
-        if module is None or not file.is_file():
-            continue
-        name = tomllib.loads(file.read_text(encoding="utf-8")).get("name", file.resolve().parent.name)
-        yield module.get("location_name", module["module_name"]), name
+    for entry in _entries(workspace):
+        location = _code_location(workspace, entry)
+        if location is not None and (file := location.folder / PROJECT_FILE).is_file():
+            settings = tomllib.loads(file.read_text(encoding="utf-8"))
+            yield location.name, settings.get("name", location.folder.name)
 
 
 def _project_variables(folder: Path) -> dict[str, str]:
