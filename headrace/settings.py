@@ -87,6 +87,12 @@ class AccessSettings(BaseModel):
     jwks: str | None = Field(
         default=None, description="The URL of the issuer's keys, if its discovery document has none."
     )
+    client_id: str = Field(
+        default="headrace", description="The client as which the pages sign users in at the issuer."
+    )
+    client_secret: SecretStr | None = Field(
+        default=None, description="The secret of that client, if it is not a public one; set the variable."
+    )
 
 
 class Neo4jSettings(BaseModel):
@@ -187,8 +193,8 @@ class Settings(BaseSettings):
     alert_secret: SecretStr | None = Field(
         default=None,
         min_length=32,
-        description="The key that signs links in alerts: at least 32 characters, the same on every machine. If unset, "
-        "a key in the state folder is used, and in production there are no links.",
+        description="The key that signs links in alerts and the state of a sign-in: at least 32 characters, the same "
+        "on every machine. If unset, a key in the state folder is used, and in production there are no links.",
     )
     production: bool | None = Field(
         default=None,

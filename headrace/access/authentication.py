@@ -17,7 +17,7 @@ from headrace.access.callers import (
     Role,
 )
 from headrace.access.errors import Unauthenticated
-from headrace.access.grants import USER
+from headrace.access.grants import USER, no_role
 from headrace.access.issuers import Issuer
 from headrace.access.token_cache import admit, admitted, refuse
 from headrace.access.tokens import SERVICE, ParsedToken, parse_token
@@ -115,10 +115,7 @@ def _organisation(subject: str, has: Iterable[str], wanted: str | None) -> str:
     if current_context().settings.organisation in names:
         return current_context().settings.organisation
     if not names:
-        raise Forbidden(
-            f"{subject} has no role in any organisation: an administrator grants one with "
-            f"`headrace access grant {subject.removeprefix(USER)} DATA_CONSUMER`"
-        )
+        raise Forbidden(no_role(subject.removeprefix(USER)))
     if len(names) > 1:
         raise Forbidden(
             f"{subject} belongs to {', '.join(names)}: choose one with the header Headrace-Organisation"

@@ -34,6 +34,14 @@ ORDER BY organisation.name, subject, role, domain
 """
 
 
+def no_role(user: str) -> str:
+    """Return the message for a user without a role."""
+    return (
+        f"{user} has no role in any organisation: an administrator grants one with "
+        f"`headrace access grant {user} DATA_CONSUMER`"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class GrantRow:
     """A grant in force."""

@@ -159,7 +159,12 @@ def _subject(
         raise Unauthenticated(
             f"invalid token, expected issuer {name} and audience {audience}: {error}"
         ) from error
-    subject = claims["sub"]
+    return subject_in(claims)
+
+
+def subject_in(claims: Mapping[str, Any]) -> str:
+    """Return the user's `sub` in the claims of a verified token. Raises Unauthenticated."""
+    subject = claims.get("sub")
     if not isinstance(subject, str) or not subject.strip() or not subject.isprintable() or len(subject) > 255:
         raise Unauthenticated("invalid token: its `sub` is empty, too long or unprintable")
     return subject

@@ -10,13 +10,20 @@ from headrace.catalog.lookup import dataset_ids
 from headrace.catalog.records import Check, Column, Outcome, RunState
 from headrace.context import current_context
 from headrace.database.connection import transaction
+from headrace.queries.filters import ALL_DATASETS, DatasetFilter
 from headrace.queries.rows import DatasetDetail, DatasetPage, DatasetRow, DatasetStatus, PinRow
 from headrace.queries.sql import statement
 from headrace.severity import Severity
 
 
 def datasets(
-    engine: Engine, search: str | None = None, *, retired: bool = False, after: str = "", limit: int = 500
+    engine: Engine,
+    search: str | None = None,
+    wanted: DatasetFilter = ALL_DATASETS,
+    *,
+    retired: bool = False,
+    after: str = "",
+    limit: int = 500,
 ) -> DatasetPage:
     """Return a page of datasets ordered by key, after the key `after`: the retired ones, or all others.
 
@@ -29,6 +36,7 @@ def datasets(
             "after": after,
             "search": search,
             "limit": limit + 1,
+            **wanted.parameters(),
         }
         rows = statement("datasets/datasets").execute(cursor, parameters).fetchall()
     page = tuple(DatasetRow(**{**row, "owners": tuple(row["owners"])}) for row in rows[:limit])

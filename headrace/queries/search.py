@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from headrace.access.sensitivity import Public, SubjectKey
 from headrace.context import current_context
 from headrace.database.connection import transaction
+from headrace.queries.filters import ALL_DATASETS, DatasetFilter
 from headrace.queries.sql import statement
 
 MAX_WORDS = 12  # words per query
@@ -42,7 +43,18 @@ class SearchResult:
     misspelt: tuple[str, ...]
 
 
-def search(engine: Engine, query: str, *, skip: int = 0, limit: int = 20) -> SearchResult:
+@dataclass(frozen=True, slots=True)
+class FilterCount:
+    """A value of a filter (`domain`, `owner`, `tag`, `format`, `sla`) and the number of datasets that have it."""
+
+    filter: Public[str]
+    value: Public[str]
+    count: int
+
+
+def search(
+    engine: Engine, query: str, wanted: DatasetFilter = ALL_DATASETS, *, skip: int = 0, limit: int = 20
+) -> SearchResult:
     """Return datasets that match all words of the query, best first, without the first `skip`.
 
     A word of three letters or more matches as a prefix. A word that no dataset has is replaced by the most similar
@@ -55,18 +67,33 @@ def search(engine: Engine, query: str, *, skip: int = 0, limit: int = 20) -> Sea
             return SearchResult((), ())
         rows = statement("datasets/search").execute(
             cursor,
-            {
-                "organisation": current_context().organisation_id,
-                "query": query.strip(),
-                "in_names": _query(tokens, "A"),
-                "anywhere": _query(tokens, ""),
-                "ranked": MAX_RANKED_DATASETS,
-                "skip": skip,
-                "limit": limit,
-            },
+            {**_parameters(query, tokens), **wanted.parameters(), "skip": skip, "limit": limit},
         )
         found = tuple(SearchHit(**{**row, "owners": tuple(row["owners"])}) for row in rows)
     return SearchResult(found, tuple(token for token, words in tokens.items() if words is not None))
+
+
+def filter_counts(
+    engine: Engine, query: str | None, wanted: DatasetFilter, *, limit: int = 12
+) -> list[FilterCount]:
+    """Return for each filter the `limit` values with the most datasets, of those that match the query and filters."""
+    with transaction(engine) as cursor:
+        tokens = _tokens(cursor, query) if query else {}
+        if () in tokens.values() or (query and not tokens):
+            return []
+        parameters = {**_parameters(query or "", tokens), **wanted.parameters(), "limit": limit}
+        rows = statement("datasets/filter_counts").execute(cursor, parameters)
+        return [FilterCount(**row) for row in rows]
+
+
+def _parameters(query: str, tokens: dict[str, tuple[str, ...] | None]) -> dict[str, object]:
+    return {
+        "organisation": current_context().organisation_id,
+        "query": query.strip(),
+        "in_names": _query(tokens, "A") or None,
+        "anywhere": _query(tokens, "") or None,
+        "ranked": MAX_RANKED_DATASETS,
+    }
 
 
 def _tokens(cursor: Cursor[Any], query: str) -> dict[str, tuple[str, ...] | None]:

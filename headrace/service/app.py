@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from sqlalchemy import Engine
 
 from headrace.context import current_context
+from headrace.service import pages
 from headrace.service.api import (
     alerts,
     audit,
@@ -22,6 +23,7 @@ from headrace.service.api import (
     health,
     lineage,
     processes,
+    recent,
     registrations,
     search,
     slas,
@@ -33,7 +35,6 @@ from headrace.service.http.etags import ETags
 from headrace.service.http.head_requests import Heads
 from headrace.service.http.limits import Limits
 from headrace.service.http.metrics import Metrics, RequestObserver
-from headrace.service.pages import alerts as alert_page
 
 _THREADS = 14  # concurrent database requests: slightly fewer than the engine has connections
 
@@ -55,6 +56,7 @@ def create_app(engine: Engine) -> FastAPI:
     app.add_middleware(Limits, rate=current_context().settings.requests_per_second)
     app.add_middleware(RequestObserver, metrics=metrics)
     problems.install(app)
+    pages.install(app)
     security.install(app, engine)
     return app
 
@@ -80,8 +82,8 @@ def routed() -> FastAPI:
         health,
         slas,
         alerts,
-        alert_page,
         audit,
+        recent,
         search,
         registrations,
         lineage,
@@ -90,6 +92,7 @@ def routed() -> FastAPI:
         datasets,
     ):
         app.include_router(module.router)
+    pages.include(app)
     document.install(app)
     return app
 

@@ -86,7 +86,7 @@ def trees(*folders: str) -> list[tuple[str, ast.Module]]:
         (str(path.relative_to(REPOSITORY)), ast.parse(path.read_text()))
         for folder in folders
         for path in sorted((REPOSITORY / folder).rglob("*.py"))
-        if "templates" not in path.parts
+        if not {"templates", "node_modules"} & set(path.parts)
     ]
 
 

@@ -26,7 +26,7 @@ SPARK_INTERNALS = {"_jvm", "_jdf", "_jsparkSession", "_jsc", "_sc", "_gateway"}
 
 def modules() -> dict[str, Path]:
     """The modules of the platform by name, without the templates of projects."""
-    files = (file for file in PLATFORM.rglob("*.py") if "templates" not in file.parts)
+    files = (file for file in PLATFORM.rglob("*.py") if not {"templates", "node_modules"} & set(file.parts))
     return {
         ".".join(file.relative_to(REPOSITORY).with_suffix("").parts).removesuffix(".__init__"): file
         for file in files

@@ -45,7 +45,7 @@ from headrace.queries.version_pages import published_page, version_page
 from headrace.retention.run_reports import why as explain_run
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown
-from headrace.service.api.subjects import Database, Dataset, Partition, Reader
+from headrace.service.api.subjects import Database, Dataset, Filtered, Partition, Reader
 from headrace.service.http.problems import RequestRefused
 
 router = APIRouter(prefix="/api/v1/dataset", tags=["datasets"])
@@ -96,6 +96,7 @@ class VersionAnswer:
 def list_datasets(
     engine: Database,
     caller: Reader,
+    wanted: Filtered,
     search: Annotated[
         str | None,
         Query(max_length=200, description="Only datasets with this text in key, description, owner or tag."),
@@ -108,7 +109,7 @@ def list_datasets(
 ) -> Response:
     """List datasets ordered by key."""
     (after,) = place_of(cursor, tuple[str]) if cursor else ("",)
-    page = queries.datasets(engine, search, retired=retired, after=after, limit=limit)
+    page = queries.datasets(engine, search, wanted, retired=retired, after=after, limit=limit)
     following = cursor_of(page.next) if page.next is not None else None
     return shown(engine, caller, Page(items=list(page.rows), next=following))
 

@@ -9,10 +9,10 @@ from pydantic import Field
 from starlette.responses import Response
 
 from headrace.access.sensitivity import Public
-from headrace.queries.search import MAX_RANKED_DATASETS, SearchHit, search
+from headrace.queries.search import MAX_RANKED_DATASETS, FilterCount, SearchHit, filter_counts, search
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown
-from headrace.service.api.subjects import Database, Reader
+from headrace.service.api.subjects import Database, Filtered, Reader
 
 router = APIRouter(prefix="/api/v1", tags=["datasets"])
 
@@ -29,6 +29,7 @@ class SearchPage(Page[SearchHit]):
 def find_datasets(
     engine: Database,
     caller: Reader,
+    wanted: Filtered,
     q: Annotated[str, Query(min_length=1, max_length=500, description="Words, or how they begin.")],
     cursor: Cursor = None,
     limit: Limit = 20,
@@ -37,7 +38,18 @@ def find_datasets(
     (skip,) = (
         place_of(cursor, tuple[Annotated[int, Field(ge=0, le=2 * MAX_RANKED_DATASETS)]]) if cursor else (0,)
     )
-    found = search(engine, q, skip=skip, limit=limit + 1)
+    found = search(engine, q, wanted, skip=skip, limit=limit + 1)
     following = cursor_of(skip + limit) if len(found.rows) > limit else None
     page = SearchPage(items=list(found.rows[:limit]), next=following, misspelt=list(found.misspelt))
     return shown(engine, caller, page)
+
+
+@router.get("/search/counts", summary="Count datasets by filter", response_model=list[FilterCount])
+def count_datasets(
+    engine: Database,
+    caller: Reader,
+    wanted: Filtered,
+    q: Annotated[str | None, Query(max_length=500, description="Words, or how they begin.")] = None,
+) -> Response:
+    """Count the datasets that match the words and filters by domain, owner, tag, format and SLA status."""
+    return shown(engine, caller, filter_counts(engine, q, wanted))

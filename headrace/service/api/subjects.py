@@ -12,9 +12,11 @@ from starlette.convertors import Convertor, register_url_convertor
 
 from headrace.access.callers import Caller, Permission
 from headrace.errors import UnknownDataset
+from headrace.queries.filters import DatasetFilter
 from headrace.queries.names import DatasetRef, find_dataset
 from headrace.queries.process_detail import process_id
 from headrace.service.http.security import requires
+from headrace.slas.status import SlaStatus
 
 READ = requires(Permission.READ)
 Reader = Annotated[Caller, Depends(READ)]
@@ -71,6 +73,22 @@ def process_named(
     return process_id(engine, process)
 
 
+def dataset_filter(
+    domain: Annotated[str | None, Query(max_length=1000, description="Only of this domain.")] = None,
+    owner: Annotated[str | None, Query(max_length=1000, description="Only of this owner.")] = None,
+    tag: Annotated[
+        str | None, Query(max_length=1000, description="Only with this tag: `name`, or `name: value`.")
+    ] = None,
+    format_: Annotated[
+        str | None, Query(alias="format", max_length=100, description="Only of this format.")
+    ] = None,
+    sla: Annotated[SlaStatus | None, Query(description="Only with an objective of this status.")] = None,
+) -> DatasetFilter:
+    """Return the filter of a list of datasets."""
+    return DatasetFilter(domain, owner, tag, format_, sla)
+
+
+Filtered = Annotated[DatasetFilter, Depends(dataset_filter)]
 Dataset = Annotated[DatasetRef, Depends(dataset_named)]
 Process = Annotated[UUID, Depends(process_named)]
 Partition = Annotated[str | None, Query(max_length=1000, description="Only of the partition with this key.")]

@@ -35,6 +35,8 @@ OPEN = frozenset(
         "/api/v1/docs/oauth2-redirect",
     }
 )
+# Of the pages: their files, and the way in and out.
+OPEN_PAGES = frozenset({"/static/{name}", "/sign-in", "/sign-in/start", "/sign-in/callback", "/sign-out"})
 # No caller, but a signed link: `headrace.alerts.links`.
 SIGNED = frozenset({"/alert"})
 ORGANISATION = "Headrace-Organisation"
@@ -49,11 +51,12 @@ _BEARER = HTTPBearer(
 
 @dataclass(frozen=True, slots=True)
 class RouteRule:
-    """The permission of a route; None for a public one."""
+    """The permission of a route; None for a public one. by_session: a page, for the session of a browser."""
 
     method: str
     path: str
     permission: Permission | None
+    by_session: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +69,30 @@ class UnguardedRoute(Exception):
     """A route that has no `requires` and is not in the list of public routes."""
 
 
-class requires:
-    """Dependency of a route: returns its caller, who has the permission.
+class Authorization:
+    """Base of the dependencies that every route has one of: the permission that its caller must have."""
 
-    For the rest of the request, PostgreSQL shows only that caller's rows. An unknown caller gets 401, one without the
-    permission 403.
-    """
+    by_session = False  # the session of a browser instead of a token
 
     def __init__(self, permission: Permission) -> None:
         self.permission = permission
+
+    def admit(self, request: Request, caller: Caller) -> Caller:
+        """Return the caller; for the rest of the request, PostgreSQL shows only that caller's rows.
+
+        Raises Forbidden.
+        """
+        request.state.caller = caller
+        caller.require(self.permission)
+        set_principal(_principal(caller, self.permission, str(getattr(request.state, "request_id", ""))))
+        return caller
+
+
+class requires(Authorization):
+    """Dependency of a route: returns its caller, who sent a token and has the permission.
+
+    An unknown caller gets 401, one without the permission 403.
+    """
 
     async def __call__(
         self,
@@ -88,11 +106,7 @@ class requires:
         """Return the caller. Raises Unauthenticated, Forbidden, CatalogUnavailable."""
         if credentials is None:
             raise Unauthenticated(_UNAUTHENTICATED)
-        caller = await _verified(request, credentials.credentials, organisation)
-        request.state.caller = caller
-        caller.require(self.permission)
-        set_principal(_principal(caller, self.permission, str(getattr(request.state, "request_id", ""))))
-        return caller
+        return self.admit(request, await _verified(request, credentials.credentials, organisation))
 
 
 class AuthenticatedBodies:
@@ -167,11 +181,7 @@ class requires_or_local(requires):
         if credentials is None and _is_local(request):
             caller = local_caller(self.permission)
             if caller is not None:
-                request.state.caller = caller
-                set_principal(
-                    _principal(caller, self.permission, str(getattr(request.state, "request_id", "")))
-                )
-                return caller
+                return self.admit(request, caller)
         return await super().__call__(request, credentials, organisation)
 
 
@@ -191,7 +201,7 @@ def install(app: FastAPI, engine: Engine) -> None:
     unguarded = [
         f"{rule.method} {rule.path}"
         for rule in rules(app)
-        if rule.permission is None and rule.path not in OPEN | SIGNED
+        if rule.permission is None and rule.path not in OPEN | OPEN_PAGES | SIGNED
     ]
     if unguarded:
         raise UnguardedRoute(f"routes that require no permission: {', '.join(unguarded)}")
@@ -205,20 +215,26 @@ def install(app: FastAPI, engine: Engine) -> None:
 def rules(app: FastAPI) -> list[RouteRule]:
     """Return the permission of each route of the application, by path and method."""
     found = [
-        RouteRule(method, str(route.path), next(_permissions(getattr(route, "dependant", None)), None))
+        RouteRule(
+            method,
+            str(route.path),
+            guard.permission if guard else None,
+            guard is not None and guard.by_session,
+        )
         for route in iter_route_contexts(app.routes)
+        for guard in [next(_authorizations(getattr(route, "dependant", None)), None)]
         for method in sorted(route.methods or {"ANY"})
     ]
     return sorted(found, key=lambda rule: (rule.path, rule.method))
 
 
-def _permissions(dependant: Dependant | None) -> Iterator[Permission]:
+def _authorizations(dependant: Dependant | None) -> Iterator[Authorization]:
     if dependant is None:
         return
-    if isinstance(dependant.call, requires):
-        yield dependant.call.permission
+    if isinstance(dependant.call, Authorization):
+        yield dependant.call
     for each in dependant.dependencies:
-        yield from _permissions(each)
+        yield from _authorizations(each)
 
 
 def _principal(caller: Caller, permission: Permission, request_id: str) -> Principal:

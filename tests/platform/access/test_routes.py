@@ -18,7 +18,16 @@ from headrace.database.row_security import NARROW_ROLE, ROLE
 from headrace.errors import CatalogUnavailable
 from headrace.registration.registrations import RegistrationRequest, request
 from headrace.service.app import create_app
-from headrace.service.http.security import OPEN, SIGNED, RouteRule, UnguardedRoute, install, requires, rules
+from headrace.service.http.security import (
+    OPEN,
+    OPEN_PAGES,
+    SIGNED,
+    RouteRule,
+    UnguardedRoute,
+    install,
+    requires,
+    rules,
+)
 from headrace.settings import settings
 from tests.platform.conftest import DATASETS
 
@@ -55,7 +64,7 @@ def test_every_route_is_guarded_or_open(app: FastAPI) -> None:
     table = rules(app)
     assert len(table) >= 20
     for rule in table:
-        assert (rule.permission is None) == (rule.path in OPEN | SIGNED), rule
+        assert (rule.permission is None) == (rule.path in OPEN | OPEN_PAGES | SIGNED), rule
     assert {rule.permission for rule in table} >= {
         None,
         Permission.READ,
@@ -70,7 +79,7 @@ def test_what_a_route_takes_follows_from_what_it_does(app: FastAPI) -> None:
     for rule in rules(app):
         if rule.path in OPEN:
             assert rule.method in {"GET", "HEAD"}, rule
-        elif rule.path not in SIGNED and rule.method not in {"GET", "HEAD"}:
+        elif rule.path not in SIGNED | OPEN_PAGES and rule.method not in {"GET", "HEAD"}:
             assert rule.permission not in {Permission.READ, None}, rule
 
 
@@ -370,7 +379,9 @@ def _asked(app: FastAPI, engine: Engine) -> list[tuple[RouteRule, str]]:
     asked = []
     for rule in rules(app):
         if (
-            rule.path.startswith("/api/v1/docs")
+            rule.by_session
+            or rule.path in OPEN_PAGES
+            or rule.path.startswith("/api/v1/docs")
             or rule.path.endswith("openapi.json")
             or rule.method == "HEAD"
             or rule.path

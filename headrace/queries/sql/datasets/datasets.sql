@@ -20,5 +20,12 @@ WHERE organisation_id = %(organisation)s
        OR position(lower(%(search)s) IN lower(description)) > 0
        OR EXISTS (SELECT FROM unnest(owners) AS owner WHERE position(lower(%(search)s) IN lower(owner)) > 0)
        OR tags ? %(search)s)
+  AND (%(domain)s::text IS NULL OR catalog.domain_of(full_name) = %(domain)s)
+  AND (%(owner)s::text IS NULL OR %(owner)s = ANY (owners))
+  AND (%(tag)s::text IS NULL OR tags ->> %(tag)s = coalesce(%(tag_value)s::text, tags ->> %(tag)s))
+  AND (%(format)s::text IS NULL OR default_format = %(format)s)
+  AND (%(sla)s::text IS NULL
+       OR EXISTS (SELECT FROM catalog.sla_objective objective
+                  WHERE objective.dataset_id = dataset.dataset_id AND objective.state = %(sla)s))
 ORDER BY full_name
 LIMIT %(limit)s

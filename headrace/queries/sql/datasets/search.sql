@@ -3,6 +3,14 @@ FROM catalog.search_datasets(
     %(organisation)s, %(query)s, %(in_names)s::tsquery, %(anywhere)s::tsquery, %(ranked)s::integer
 ) found
 JOIN catalog.dataset USING (dataset_id)
+WHERE true
+  AND (%(domain)s::text IS NULL OR catalog.domain_of(full_name) = %(domain)s)
+  AND (%(owner)s::text IS NULL OR %(owner)s = ANY (owners))
+  AND (%(tag)s::text IS NULL OR tags ->> %(tag)s = coalesce(%(tag_value)s::text, tags ->> %(tag)s))
+  AND (%(format)s::text IS NULL OR default_format = %(format)s)
+  AND (%(sla)s::text IS NULL
+       OR EXISTS (SELECT FROM catalog.sla_objective objective
+                  WHERE objective.dataset_id = dataset.dataset_id AND objective.state = %(sla)s))
 ORDER BY score DESC, length(full_name), full_name
 OFFSET %(skip)s
 LIMIT %(limit)s

@@ -39,6 +39,18 @@ CREATE TABLE catalog.service_token (
 );
 CREATE UNIQUE INDEX service_token_current ON catalog.service_token (organisation_id, name) WHERE revoked_at IS NULL;
 
+-- A session of a browser on the pages. Only the digest of its cookie is stored. role: chosen at a development sign-in, in
+-- place of the subject's grants.
+CREATE TABLE catalog.page_session (
+    digest          bytea PRIMARY KEY,
+    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    subject         text COLLATE "C" NOT NULL,
+    role            text CHECK (role IN ('PLATFORM_ADMIN', 'DATA_STEWARD', 'DATA_OWNER', 'DATA_CONSUMER')),
+    opened_at       timestamptz NOT NULL DEFAULT now(),
+    expires_at      timestamptz NOT NULL
+);
+CREATE INDEX page_session_expired ON catalog.page_session (expires_at);
+
 -- A token with which one run reports. outputs, inputs: keys of datasets.
 CREATE TABLE catalog.task_token (
     token_id        uuid PRIMARY KEY,

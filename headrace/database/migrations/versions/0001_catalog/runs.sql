@@ -61,6 +61,7 @@ CREATE INDEX process_run_root ON catalog.process_run (root_dagster_run_id);
 CREATE INDEX process_run_box ON catalog.process_run (parent_process_id, start_ts) WHERE parent_process_id IS NOT NULL;
 CREATE INDEX process_run_failed ON catalog.process_run (organisation_id, end_ts)
     WHERE status IN ('FAILED', 'TERMINATED', 'LOST', 'BLOCKED');
+CREATE INDEX process_run_running ON catalog.process_run (organisation_id, start_ts) WHERE status = 'RUNNING';
 CREATE INDEX process_run_held ON catalog.process_run (process_id, start_ts) WHERE status IN ('HELD', 'SKIPPED');
 CREATE INDEX process_run_archived ON catalog.process_run (organisation_id) WHERE archived_day IS NOT NULL;
 CREATE TABLE catalog.process_run_default PARTITION OF catalog.process_run DEFAULT;

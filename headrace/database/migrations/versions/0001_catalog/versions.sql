@@ -34,6 +34,7 @@ CREATE TABLE catalog.dataset_version (
 -- A blocked or superseded version does not use up its key: a retry of its run may still publish.
 CREATE UNIQUE INDEX dataset_version_idempotency ON catalog.dataset_version (organisation_id, idempotency_key)
     WHERE outcome = 'PUBLISHED';
+CREATE INDEX dataset_version_recent ON catalog.dataset_version (organisation_id, produced_at DESC);
 CREATE INDEX dataset_version_newest ON catalog.dataset_version (dataset_id, produced_at DESC, dataset_version_id);
 CREATE INDEX dataset_version_newest_of_partition
     ON catalog.dataset_version (dataset_id, partition_key, produced_at DESC, dataset_version_id);

@@ -1,0 +1,31 @@
+"""Filters of lists of datasets, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetFilter:
+    """Which datasets a list has; None: all. tag: `name`, or `name: value`. sla: a status of one of its objectives."""
+
+    domain: str | None = None
+    owner: str | None = None
+    tag: str | None = None
+    format: str | None = None
+    sla: str | None = None
+
+    def parameters(self) -> dict[str, str | None]:
+        """Return the parameters of the statements that filter."""
+        name, _, value = (self.tag or "").partition(": ")
+        return {
+            "domain": self.domain,
+            "owner": self.owner,
+            "tag": name or None,
+            "tag_value": value or None,
+            "format": self.format,
+            "sla": self.sla,
+        }
+
+
+ALL_DATASETS = DatasetFilter()

@@ -1,0 +1,36 @@
+-- For each filter, the values with the most datasets among those that match the words and the filters. in_names null: no
+-- words.
+WITH matching AS MATERIALIZED (
+    SELECT dataset_id, catalog.domain_of(full_name) AS domain, owners, tags, default_format
+    FROM catalog.dataset
+    WHERE organisation_id = %(organisation)s
+  AND status <> 'RETIRED'
+  AND (%(in_names)s::text IS NULL
+       OR dataset_id IN (
+           SELECT dataset_id
+           FROM catalog.search_datasets(
+               %(organisation)s, %(query)s, %(in_names)s::tsquery, %(anywhere)s::tsquery, %(ranked)s::integer)))
+  AND (%(domain)s::text IS NULL OR catalog.domain_of(full_name) = %(domain)s)
+  AND (%(owner)s::text IS NULL OR %(owner)s = ANY (owners))
+  AND (%(tag)s::text IS NULL OR tags ->> %(tag)s = coalesce(%(tag_value)s::text, tags ->> %(tag)s))
+  AND (%(format)s::text IS NULL OR default_format = %(format)s)
+  AND (%(sla)s::text IS NULL
+       OR EXISTS (SELECT FROM catalog.sla_objective objective
+                  WHERE objective.dataset_id = dataset.dataset_id AND objective.state = %(sla)s))
+), counted AS (
+    SELECT 'domain' AS filter, domain AS value, count(*) AS count FROM matching GROUP BY domain
+    UNION ALL
+    SELECT 'owner', owner, count(*) FROM matching CROSS JOIN unnest(owners) AS owner GROUP BY owner
+    UNION ALL
+    SELECT 'tag', concat_ws(': ', key, nullif(value, '')), count(*)
+    FROM matching CROSS JOIN jsonb_each_text(tags) GROUP BY key, value
+    UNION ALL
+    SELECT 'format', default_format, count(*) FROM matching GROUP BY default_format
+    UNION ALL
+    SELECT 'sla', state, count(DISTINCT dataset_id)
+    FROM matching JOIN catalog.sla_objective USING (dataset_id) GROUP BY state
+)
+SELECT filter, value, count
+FROM (SELECT counted.*, row_number() OVER (PARTITION BY filter ORDER BY count DESC, value) AS place FROM counted) ranked
+WHERE place <= %(limit)s
+ORDER BY filter, place

@@ -1,0 +1,24 @@
+// Forms with `data-confirm` ask before they are sent.
+
+export function confirmForms(): void {
+  const dialog = document.querySelector<HTMLDialogElement>("dialog#confirm");
+  if (!dialog) return;
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (!(form instanceof HTMLFormElement) || !form.dataset.confirm || form.dataset.confirmed) return;
+    event.preventDefault();
+    const submitter = event.submitter;
+    dialog.querySelector("p")!.textContent = form.dataset.confirm;
+    dialog.returnValue = "";
+    dialog.addEventListener(
+      "close",
+      () => {
+        if (dialog.returnValue !== "yes") return;
+        form.dataset.confirmed = "yes";
+        form.requestSubmit(submitter);
+      },
+      { once: true },
+    );
+    dialog.showModal();
+  });
+}

@@ -1,0 +1,80 @@
+"""Browsers: one for each role, signed in, without running scripts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+from fastapi import FastAPI
+from httpx2 import Response
+from sqlalchemy import Engine
+from starlette.testclient import TestClient
+
+from headrace.access.callers import Role
+from headrace.access.grants import grant
+from headrace.access.sessions import open_session
+from headrace.service.pages.sessions import COOKIE
+from headrace.settings import settings
+
+HTML = {"Accept": "text/html,application/xhtml+xml"}
+
+
+@dataclass(frozen=True)
+class Browser:
+    """A browser with a session: it follows redirects, and sends forms with the token of their page."""
+
+    client: TestClient
+
+    def open(self, path: str, status: int = 200) -> str:
+        """The page at this address."""
+        response = self.client.get(path)
+        assert response.status_code == status
+        assert response.headers["content-type"].startswith("text/html")
+        return response.text
+
+    def submit(self, page: str, action: str, **fields: str) -> Response:
+        """Send a form of the page at the address `page`."""
+        token = re.search(r'name="form_token" value="(\w+)"', self.client.get(page).text)
+        return self.client.post(action, data={**fields, "form_token": token.group(1)})
+
+
+Browse = Callable[..., Browser]
+
+
+@pytest.fixture
+def browse(app: FastAPI, catalog: Engine) -> Iterator[Browse]:
+    """A browser of a user with this role, in a domain or all of them."""
+    with TestClient(app) as portal:
+
+        def browser(role: Role = Role.DATA_CONSUMER, user: str = "ann", domain: str = "*") -> Browser:
+            grant(catalog, user, role, domain=domain, by="test")
+            made = TestClient(
+                app,
+                raise_server_exceptions=False,
+                headers=HTML,
+                cookies={COOKIE: open_session(catalog, user)},
+                client=("127.0.0.1", 50000),
+                base_url="http://127.0.0.1",
+            )
+            made.portal = portal.portal
+            return Browser(made)
+
+        yield browser
+
+
+@pytest.fixture
+def visitor(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    """A browser on the machine of a deployment in development, without a session; it does not follow redirects."""
+    monkeypatch.setenv("HEADRACE_PRODUCTION", "false")
+    settings.cache_clear()
+    with TestClient(
+        app,
+        raise_server_exceptions=False,
+        headers=HTML,
+        client=("127.0.0.1", 50000),
+        base_url="http://127.0.0.1",
+        follow_redirects=False,
+    ) as client:
+        yield client

@@ -1,0 +1,75 @@
+"""The pages of errors, and what every answer carries."""
+
+from __future__ import annotations
+
+import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from headrace.errors import CatalogUnavailable
+from headrace.service.http.security import rules
+from headrace.service.pages import tonight
+from tests.platform.service.pages.conftest import Browse
+
+
+def test_an_unknown_page_is_a_page(browse: Browse) -> None:
+    page = browse().open("/no/such/page", 404)
+
+    assert "<h1>Not found</h1>" in page
+    assert "request " in page
+
+
+def test_programs_get_problem_documents_of_pages(browse: Browse) -> None:
+    answer = browse().client.get("/no/such/page", headers={"Accept": "application/json"})
+
+    assert answer.json()["status"] == 404
+
+
+def test_a_catalog_that_is_away_is_a_page_with_what_to_do(
+    browse: Browse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object, **__: object) -> None:
+        raise CatalogUnavailable("the database at 10.0.0.7 refused the connection")
+
+    browser = browse()
+    monkeypatch.setattr(tonight, "list_alerts", away)
+
+    page = browser.open("/", 503)
+    assert "Try again in 5 s" in page
+    assert "10.0.0.7" not in page
+
+
+def test_a_fault_is_a_page_without_its_details(browse: Browse, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fault(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("secret")
+
+    browser = browse()
+    monkeypatch.setattr(tonight, "list_alerts", fault)
+
+    page = browser.open("/", 500)
+    assert "Something went wrong" in page
+    assert "secret" not in page
+
+
+def test_every_page_forbids_scripts_and_frames_of_others(browse: Browse) -> None:
+    policy = browse().client.get("/").headers["content-security-policy"]
+
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_files_are_kept_by_browsers_and_only_files_of_the_pages_are_served(visitor: TestClient) -> None:
+    assert "immutable" in visitor.get("/static/headrace.css").headers["cache-control"]
+    assert visitor.get("/static/..%2frendering.py").status_code == 404
+    assert visitor.get("/static/rendering.py").status_code == 404
+
+
+def test_every_page_needs_a_session_or_a_signed_link(app: FastAPI, visitor: TestClient) -> None:
+    pages = {rule.path for rule in rules(app) if rule.method == "GET" and rule.by_session}
+
+    assert "/" in pages
+    for path in pages:
+        answer = visitor.get(path.replace("{", "").replace("}", ""))
+        assert answer.headers["location"].startswith("/sign-in?next="), path
