@@ -2,7 +2,6 @@
 
 import logging
 import re
-from collections.abc import Iterator
 from typing import Any
 
 _HIDDEN = "***"
@@ -155,7 +154,8 @@ def without_values(text: str) -> str:
 
 def has_secrets(text: str) -> bool:
     """Return True if there is something to redact; for JSON text, if there may be."""
-    return any(pattern.search(text) for pattern in _possible(text)) or _PAIR.search(text) is not None
+    patterns = _possible(text)  # `_PAIR` contains one of `_WORDS`, so without any it cannot match either
+    return bool(patterns) and any(pattern.search(text) for pattern in (*patterns, _PAIR))
 
 
 def _unquoted(text: str) -> str:
@@ -164,12 +164,16 @@ def _unquoted(text: str) -> str:
     return text
 
 
-def _possible(text: str) -> Iterator[re.Pattern[str]]:
-    """Yield the patterns that can match."""
+def _possible(text: str) -> list[re.Pattern[str]]:
+    """Return the patterns that can match."""
     small = text.lower()
+    possible: list[re.Pattern[str]] = []
     for words, patterns in _PATTERNS:
-        if any(word in small for word in words):
-            yield from patterns
+        for word in words:  # `any` with a generator would take twice the time
+            if word in small:
+                possible += patterns
+                break
+    return possible
 
 
 def scrubbed(value: Any) -> Any:  # noqa: ANN401 - JSON
