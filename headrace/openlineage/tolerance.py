@@ -29,47 +29,45 @@ def tolerated(body: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]
                 _entity(each, f"{name}[{index}]", warnings) for index, each in enumerate(event[name])
             ]
     for name in ("run", "job", "dataset"):
-        if isinstance(event.get(name), Mapping):
+        if name in event:
             event[name] = _entity(event[name], name, warnings)
     if isinstance(event.get("eventTime"), str):
         event["eventTime"] = _time(event["eventTime"], "eventTime", warnings)
-    if isinstance(event.get("run"), Mapping):
+    if isinstance(event.get("run"), dict):
         event["run"] = _run(event["run"], "run", warnings)
         facets = event["run"].get("facets")
-        if isinstance(facets, Mapping):
-            event["run"]["facets"] = {
-                name: _run_facet(name, content, warnings) for name, content in facets.items()
-            }
+        if isinstance(facets, dict):
+            changed = {name: _run_facet(name, content, warnings) for name, content in facets.items()}
+            event["run"] = {**event["run"], "facets": changed}
     return event, tuple(warnings)
 
 
 def _entity(entity: Any, path: str, warnings: list[str]) -> Any:  # noqa: ANN401 - JSON
     """Drop the facets that are null."""
-    if not isinstance(entity, Mapping):
+    if not isinstance(entity, dict):
         return entity
-    changed = dict(entity)
     for place in ("facets", "inputFacets", "outputFacets"):
         facets = entity.get(place)
-        if isinstance(facets, Mapping):
+        if isinstance(facets, dict) and None in facets.values():
             warnings += [
                 f"{path}.{place}.{name} is null: ignored" for name, each in facets.items() if each is None
             ]
-            changed[place] = {name: each for name, each in facets.items() if each is not None}
-    return changed
+            entity = {**entity, place: {name: each for name, each in facets.items() if each is not None}}
+    return entity
 
 
-def _run(run: Mapping[str, Any], path: str, warnings: list[str]) -> dict[str, Any]:
+def _run(run: dict[str, Any], path: str, warnings: list[str]) -> dict[str, Any]:
     """Map a run id that is not a UUID to a stable one."""
     given = run.get("runId")
     if not isinstance(given, str) or not given or _is_uuid(given):
-        return dict(run)
+        return run
     mapped = str(uuid5(_RUN_IDS, given))
     warnings.append(f"{path}.runId {given!r} is not a UUID: stored as {mapped}")
     return {**run, "runId": mapped}
 
 
 def _run_facet(name: str, content: Any, warnings: list[str]) -> Any:  # noqa: ANN401 - JSON
-    if not isinstance(content, Mapping):
+    if not isinstance(content, dict):
         return content
     if name == "nominalTime":
         return {
@@ -78,7 +76,7 @@ def _run_facet(name: str, content: Any, warnings: list[str]) -> Any:  # noqa: AN
             else each
             for field, each in content.items()
         }
-    if name == "parent" and isinstance(content.get("run"), Mapping):
+    if name == "parent" and isinstance(content.get("run"), dict):
         return {**content, "run": _run(content["run"], "run.facets.parent.run", warnings)}
     return content
 
