@@ -100,6 +100,8 @@ def store(cursor: Cursor[Any], organisation: UUID, reported: list[ColumnStatemen
 def _of_dataset(
     dataset: Dataset, ids: Ids, process: str | None, at: str, run_id: UUID | None
 ) -> Iterator[ColumnStatement]:
+    if not dataset.facets:
+        return
     target = ids.dataset(dataset.name)
     for via, read in (("columnLineage", _implied), ("lineage", _explicit)):
         content = _content(dataset.facets, via)

@@ -320,8 +320,8 @@ def _kept(facets: Facets, names: tuple[str, ...], at: str, digest: str) -> dict[
     """Return the facets with these names in known versions."""
     return {
         name: FacetStatement(at, digest, None if facet.deleted else facet.content)
-        for name in names
-        if (facet := facets.get(name)) is not None and (facet.modelled or facet.deleted)
+        for name, facet in facets.items()
+        if name in names and (facet.modelled or facet.deleted)
     }
 
 

@@ -24,6 +24,8 @@ def store(cursor: Cursor[Any], organisation: UUID, events: Iterable[AnyEvent], i
     for event in events:
         run_id = event.run_id if isinstance(event, RunEvent) else uuid5(organisation, f"event/{event.digest}")
         for dataset in _datasets(event):
+            if not (dataset.facets or dataset.use):
+                continue
             name_id = ids.dataset(dataset.name)
             of = {"run_id": run_id, "name_id": name_id, "at": stamped(event.at)}
             for facets in (dataset.facets, dataset.use):

@@ -58,6 +58,8 @@ def datasets_of(event: AnyEvent) -> tuple[Dataset, ...]:
 def _mention(mentions: Mentions, dataset: Dataset, place: Callable[[Name], Place]) -> None:
     name = place(dataset.name).name
     mentions.add(name, reported=True)
+    if not dataset.facets:
+        return
     for each in _content(dataset.facets, "symlinks").get("identifiers", ()):
         if each["name"]:
             other = place(_name(each)).name

@@ -29,7 +29,8 @@ class Mention:
         self.reported |= other.reported
         self.renamed |= other.renamed
         self.preferred |= other.preferred
-        self.kind = min(filter(None, (self.kind, other.kind)), default=None)
+        if other.kind:
+            self.kind = min(self.kind or other.kind, other.kind)
 
 
 @dataclass(slots=True)
