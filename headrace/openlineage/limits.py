@@ -13,6 +13,8 @@ MAX_EVENT_BYTES = 8 << 20  # bytes per event
 MAX_DEPTH = 100
 _MAX_INTEGER_BITS = 13_288  # digits of an integer: Python does not format longer ones
 _PLAIN = re.compile(r"[\w-]+")
+_NESTING = (dict, list)  # a union of the types takes twice the time
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 Path = Sequence[str | int]
 
 
@@ -44,7 +46,7 @@ def encoded(body: Mapping[str, Any]) -> bytes:
     Raises InvalidEvent for what is not JSON, cannot be stored, or exceeds 8 MiB.
     """
     try:
-        text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        text = _ENCODER.encode(body)
         data = text.encode()
     except (ValueError, TypeError) as error:  # ValueError: NaN, and an unpaired surrogate
         raise _unstorable(body) or InvalidEvent(f"is not valid JSON: {error}") from error
@@ -104,16 +106,15 @@ def _largest(body: Mapping[str, Any]) -> tuple[str, int]:
     return field(path), size
 
 
-def refuse_depth(body: object) -> None:
+def refuse_depth(body: dict[str, Any]) -> None:
     """Raise InvalidEvent for more than 100 levels of nesting. Must be called before anything else walks the event."""
-    level: list[object] = [body]
+    level: list[Any] = [body]
     for _ in range(MAX_DEPTH):
         level = [
             inner
             for value in level
-            if isinstance(value, dict | list)
             for inner in (value.values() if isinstance(value, dict) else value)
-            if isinstance(inner, dict | list)
+            if isinstance(inner, _NESTING)
         ]
         if not level:
             return
