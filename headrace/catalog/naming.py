@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 from uuid import UUID, uuid5
 
@@ -24,9 +25,11 @@ _DATED = re.compile(
 _SAME_STORE = {"s3a": "s3", "s3n": "s3", "wasbs": "wasb", "abfss": "abfs"}
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Name:
-    """Identifier of a dataset or job in the spec: a name that is unique in its namespace."""
+class Name(NamedTuple):
+    """Identifier of a dataset or job in the spec: a name that is unique in its namespace.
+
+    A tuple, because it is hashed and compared thirty times per event.
+    """
 
     namespace: str
     name: str
