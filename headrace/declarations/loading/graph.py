@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
@@ -75,10 +74,10 @@ def _unique(
     placed: Sequence[LocatedPlan], elsewhere: Set[str], problems: list[DeclarationError]
 ) -> list[LocatedPlan]:
     """Leave out plans with a declared key, whatever its case: some file systems ignore case, and folders are shared."""
-    first = {key.casefold(): (key, "as an asset in Python") for key in elsewhere}
+    first: dict[str, tuple[str, Origin | None]] = {key.casefold(): (key, None) for key in elsewhere}
     kept: list[LocatedPlan] = []
     for one in placed:
-        own = {key.casefold(): (key, f"at {one.origin.declared_at}") for key in one.outputs}
+        own = {key.casefold(): (key, one.origin) for key in one.outputs}
         twice = next(
             (key for key in one.outputs if key.casefold() in first or own[key.casefold()][0] != key), None
         )
@@ -86,7 +85,8 @@ def _unique(
             first.update(own)
             kept.append(one)
             continue
-        other, place = ChainMap(first, own)[twice.casefold()]
+        other, origin = first.get(twice.casefold()) or own[twice.casefold()]
+        place = "as an asset in Python" if origin is None else f"at {origin.declared_at}"
         how = "is already declared," if other == twice else f"differs only in case from {other}, declared"
         problems.append(
             one.origin.error(
@@ -100,29 +100,25 @@ def _with_free_former_keys(
     placed: Sequence[LocatedPlan], problems: list[DeclarationError]
 ) -> list[LocatedPlan]:
     """Leave out plans whose `renamed_from` is the key of a declared dataset, or of two datasets."""
-    taken = {
-        key: f"is declared at {one.origin.declared_at}, so it has not been renamed"
-        for one in placed
-        for key in one.outputs
-    }
+    declared = {key: one.origin for one in placed for key in one.outputs}
+    renamed: dict[str, Origin] = {}
     kept: list[LocatedPlan] = []
     for one in placed:
         former = [record.renamed_from for record in one.records if record.renamed_from is not None]
-        twice = next((key for key in former if key in taken), None)
+        twice = next((key for key in former if key in declared or key in renamed), None)
         if twice is not None:
+            why = (
+                f"is declared at {declared[twice].declared_at}, so it has not been renamed"
+                if twice in declared
+                else f"is the former key of another dataset, declared at {renamed[twice].declared_at}"
+            )
             problems.append(
                 one.origin.error(
-                    ("renamed_from",),
-                    f"{twice} {taken[twice]}",
-                    "Remove `renamed_from`, or the other declaration.",
+                    ("renamed_from",), f"{twice} {why}", "Remove `renamed_from`, or the other declaration."
                 )
             )
             continue
-        taken.update(
-            dict.fromkeys(
-                former, f"is the former key of another dataset, declared at {one.origin.declared_at}"
-            )
-        )
+        renamed.update(dict.fromkeys(former, one.origin))
         kept.append(one)
     return kept
 
