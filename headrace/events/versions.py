@@ -94,6 +94,13 @@ def write_versions(
         "places": jsonb(
             [{"dataset_id": of[0], "partition_key": of[1], "since": at} for of, at in since.items()]
         ),
+        "final": jsonb(
+            [
+                {name: row[name] for name in ("dataset_id", "version_tag", "partition_key")}
+                for row in rows
+                if row["is_final"]
+            ]
+        ),
         "gone": [row["dataset_version_id"] for row in gone],
         "weighed": list(weighed),
         "received_at": received_at or datetime.now(UTC),

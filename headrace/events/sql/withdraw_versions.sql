@@ -2,7 +2,17 @@
 -- and of derived places (move_pointers.sql) the history from `since` on. Versions that were pinned, read or checked stay.
 -- Returns the other datasets whose published version was deleted.
 WITH place AS MATERIALIZED (
-    SELECT item.*
+    -- generation: of the last move before `since`. Such moves are numbered in the order of their times: it is found
+    -- backwards from the newest, once per place.
+    SELECT item.*, coalesce((
+               SELECT generation
+               FROM catalog.pointer_move before
+               WHERE before.dataset_id = item.dataset_id
+                 AND before.partition_key = item.partition_key
+                 AND before.moved_at < item.since
+               ORDER BY generation DESC
+               LIMIT 1
+           ), 0) AS generation
     FROM jsonb_to_recordset(%(places)s) AS item (dataset_id uuid, partition_key text, since timestamptz)
     CROSS JOIN LATERAL (
         SELECT full_name FROM catalog.dataset WHERE dataset.dataset_id = item.dataset_id OFFSET 0
@@ -15,9 +25,7 @@ WITH place AS MATERIALIZED (
         SELECT unnest(%(gone)s::uuid[]) AS dataset_version_id
         UNION
         SELECT replaced.dataset_version_id
-        FROM jsonb_to_recordset(%(versions)s) AS item (
-            dataset_id uuid, version_tag text, partition_key text, is_final boolean
-        )
+        FROM jsonb_to_recordset(%(final)s) AS item (dataset_id uuid, version_tag text, partition_key text)
         CROSS JOIN LATERAL (
             SELECT dataset_version_id, idempotency_key
             FROM catalog.dataset_version stored
@@ -26,7 +34,7 @@ WITH place AS MATERIALIZED (
               AND stored.partition_key = item.partition_key
             OFFSET 0
         ) replaced
-        WHERE is_final AND starts_with(replaced.idempotency_key, 'openlineage/')
+        WHERE starts_with(replaced.idempotency_key, 'openlineage/')
     ) version
     WHERE NOT EXISTS (SELECT FROM catalog.dataset_pin pin WHERE pin.dataset_version_id = version.dataset_version_id)
       AND NOT EXISTS (SELECT FROM catalog.run_input used WHERE used.dataset_version_id = version.dataset_version_id)
@@ -39,19 +47,10 @@ WITH place AS MATERIALIZED (
       AND NOT EXISTS (
           SELECT FROM catalog.quality_check_result result WHERE result.dataset_version_id = version.dataset_version_id)
 ), move AS (
-    -- Such moves are numbered in the order of their times: backwards from the newest, however many precede them.
     DELETE FROM catalog.pointer_move USING place
     WHERE pointer_move.dataset_id = place.dataset_id
       AND pointer_move.partition_key = place.partition_key
-      AND pointer_move.generation > coalesce((
-          SELECT generation
-          FROM catalog.pointer_move before
-          WHERE before.dataset_id = place.dataset_id
-            AND before.partition_key = place.partition_key
-            AND before.moved_at < place.since
-          ORDER BY generation DESC
-          LIMIT 1
-      ), 0)
+      AND pointer_move.generation > place.generation
 ), pointer AS (
     DELETE FROM catalog.published_pointer USING place
     WHERE published_pointer.dataset_id = place.dataset_id AND published_pointer.partition_key = place.partition_key
