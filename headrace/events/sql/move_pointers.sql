@@ -99,4 +99,6 @@ ON CONFLICT (dataset_id, partition_key) DO UPDATE SET
     dataset_version_id = excluded.dataset_version_id,
     generation = excluded.generation,
     moved_at = excluded.moved_at
-WHERE known.generation <> excluded.generation OR known.dataset_version_id IS DISTINCT FROM excluded.dataset_version_id
+WHERE known.generation <> excluded.generation
+   OR known.dataset_version_id IS DISTINCT FROM excluded.dataset_version_id
+   OR known.moved_at <> excluded.moved_at

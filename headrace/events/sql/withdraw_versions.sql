@@ -52,8 +52,10 @@ WITH place AS MATERIALIZED (
       AND pointer_move.partition_key = place.partition_key
       AND pointer_move.generation > place.generation
 ), pointer AS (
-    DELETE FROM catalog.published_pointer USING place
-    WHERE published_pointer.dataset_id = place.dataset_id AND published_pointer.partition_key = place.partition_key
+    DELETE FROM catalog.published_pointer USING place, gone
+    WHERE published_pointer.dataset_id = place.dataset_id
+      AND published_pointer.partition_key = place.partition_key
+      AND published_pointer.dataset_version_id = gone.dataset_version_id
 ), move_of_version AS (
     DELETE FROM catalog.pointer_move USING gone WHERE pointer_move.dataset_version_id = gone.dataset_version_id
 ), emptied AS (
