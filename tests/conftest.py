@@ -82,11 +82,15 @@ def _server(home: Path) -> Iterator[str]:
 
 @dataclass
 class Databases:
-    """The worker's database, which tests use one after another, and what it looked like when it was new."""
+    """The worker's database, which tests use one after another, and what it looked like when it was new.
+
+    Its connection stays open: to open one costs more than to clean.
+    """
 
     server: URL
     name: str = ""
     url: URL | None = None
+    connection: psycopg.Connection | None = None
     seeded: tuple[str, ...] = ()
     shape: object = None
 
@@ -97,43 +101,44 @@ class Databases:
             with self._admin() as admin:
                 admin.execute(f"CREATE DATABASE {self.name} TEMPLATE {self.server.database}")
             self.url = self.server.set(database=self.name)
-            with psycopg.connect(_text(self.url), autocommit=True) as connection:
-                self.shape = connection.execute(_SHAPE).fetchall()
-                tables = [row[0] for row in connection.execute(_TABLES)]
-                filled = [
-                    table
-                    for table in tables
-                    if connection.execute(
-                        sql.SQL("SELECT EXISTS (SELECT FROM {})").format(sql.SQL(table))
-                    ).fetchone()
-                    == (True,)
-                ]
-                self.seeded = tuple(filled)
+            self.connection = connection = psycopg.connect(_text(self.url), autocommit=True)
+            connection.execute("SET session_replication_role = replica")  # no triggers, no foreign keys
+            self.shape = connection.execute(_SHAPE).fetchall()
+            tables = [row[0] for row in connection.execute(_TABLES)]
+            filled = [
+                table
+                for table in tables
+                if connection.execute(
+                    sql.SQL("SELECT EXISTS (SELECT FROM {})").format(sql.SQL(table))
+                ).fetchone()
+                == (True,)
+            ]
+            self.seeded = tuple(filled)
         return _text(self.url)
 
     def give_back(self) -> None:
-        """Delete every row; drop a database whose tables the test has changed, or that is still in use."""
-        assert self.url is not None
-        with psycopg.connect(_text(self.url), autocommit=True) as connection:
-            try:
-                changed = connection.execute(_SHAPE).fetchall() != self.shape
-            except psycopg.errors.UndefinedTable:
-                changed = True
-            if not changed:
-                tables = [row[0] for row in connection.execute(_TABLES) if row[0] not in self.seeded]
-                connection.execute("SET session_replication_role = replica")  # no triggers, no foreign keys
-                deletes = [sql.SQL("DELETE FROM {}").format(sql.SQL(table)) for table in tables]
-                connection.execute(sql.SQL("; ").join(deletes))
-                connection.execute(_RESTART)
+        """Delete every row; drop a database whose tables the test has changed, or whose sessions it has ended."""
+        assert self.connection is not None
+        connection = self.connection
+        try:
+            changed = connection.execute(_SHAPE).fetchall() != self.shape
+        except (psycopg.errors.UndefinedTable, psycopg.OperationalError):
+            changed = True
         if changed:
             self.drop()
+        else:
+            tables = [row[0] for row in connection.execute(_TABLES) if row[0] not in self.seeded]
+            deletes = [sql.SQL("DELETE FROM {}").format(sql.SQL(table)) for table in tables]
+            connection.execute(sql.SQL("; ").join(deletes))
+            connection.execute(_RESTART)
 
     def drop(self) -> None:
         """Forget the database: the next test gets a new one."""
-        if self.url is not None:
+        if self.connection is not None:
+            self.connection.close()
             with self._admin() as admin:
                 admin.execute(f"DROP DATABASE {self.name} WITH (FORCE)")
-            self.url = None
+            self.connection = self.url = None
 
     def _admin(self) -> psycopg.Connection:
         return psycopg.connect(_text(self.server.set(database="postgres")), autocommit=True)
@@ -166,9 +171,11 @@ FROM pg_sequences WHERE last_value IS NOT NULL
 
 
 @pytest.fixture(scope="session")
-def databases(postgres: str) -> Databases:
+def databases(postgres: str) -> Iterator[Databases]:
     """The databases of this worker. One that is cleaned costs a sixth of one that is created and dropped."""
-    return Databases(make_url(postgres))
+    made = Databases(make_url(postgres))
+    yield made
+    made.drop()
 
 
 @pytest.fixture
