@@ -70,7 +70,7 @@ query Status($id: String!) {
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
+def browser_page() -> Iterator[Page]:
     """A page of a browser without a window."""
     browser_path = (
         shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -88,6 +88,13 @@ def page() -> Iterator[Page]:
         expect.set_options(timeout=PAGE_SECONDS * 1000)
         yield page
         browser.close()
+
+
+@pytest.fixture
+def page(browser_page: Page) -> Iterator[Page]:
+    """The page, blank again after the test: one of Dagster's asks the server for news all the time."""
+    yield browser_page
+    browser_page.goto("about:blank")
 
 
 def asset(served: Served, name: str) -> dict[str, Any]:
@@ -117,6 +124,44 @@ def materialize(page: Page, served: Served) -> str:
     expect(ended).to_be_visible(timeout=RUN_SECONDS * 1000)
     assert ended.inner_text() == "Success", served.deployment.run("headrace", "why", run)
     return run
+
+
+@pytest.fixture(scope="module")
+def dagster_variables(deployment: Deployment) -> dict[str, str]:
+    """Return the variables that `eval "$(headrace env)"` sets in a shell, in addition to existing ones."""
+    deployment.run("headrace", "observe")
+    lines = deployment.run("headrace", "env")
+    done = subprocess.run(
+        ["bash", "-c", 'eval "$0" && env -0', lines],
+        env=deployment.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    variables = dict(line.split("=", 1) for line in done.stdout.split("\0") if line)
+    return {name: value for name, value in variables.items() if deployment.environment.get(name) != value}
+
+
+def test_dg_scaffolds_lists_and_checks_definitions(
+    deployment: Deployment, dagster_variables: dict[str, str], tmp_path: Path
+) -> None:
+    copy = tmp_path / "headrace"
+    shutil.copytree(
+        REPOSITORY,
+        copy,
+        ignore=shutil.ignore_patterns(".*", "*.egg-info", "__pycache__", "tests", "docs", "benchmarks"),
+    )
+    here = {**dagster_variables, "HEADRACE_PROJECT": str(copy), "PYTHONPATH": str(copy)}
+
+    deployment.run("dg", "scaffold", "defs", "headrace.Dataset", "flights/tmp_x", folder=copy, **here)
+
+    assert (copy / "assets" / "flights" / "tmp_x" / "defs.yaml").is_file()
+    deployment.run("dg", "check", "yaml", folder=copy, **here)
+    deployment.run("dg", "check", "defs", folder=copy, **here)
+    listed = json.loads(deployment.run("dg", "list", "defs", "--json", folder=copy, **here))
+    keys = {each["asset_key"] for each in listed["assets"]}
+    assert {"flights/airlines", "flights/flights_clean", "flights/tmp_x"} <= keys
+    assert not (REPOSITORY / "assets" / "flights" / "tmp_x").exists()
 
 
 @pytest.mark.usefixtures("backfill")  # launched before anything else
@@ -207,22 +252,6 @@ def test_a_backfill_of_two_days_is_one_run_of_the_daemon(served: Served, page: P
     expect(page.get_by_text(f"Missing ({len(YEAR) - 2})")).to_be_visible()
 
 
-@pytest.fixture(scope="module")
-def dagster_variables(deployment: Deployment) -> dict[str, str]:
-    """Return the variables that `eval "$(headrace env)"` sets in a shell, in addition to existing ones."""
-    deployment.run("headrace", "observe")
-    lines = deployment.run("headrace", "env")
-    done = subprocess.run(
-        ["bash", "-c", 'eval "$0" && env -0', lines],
-        env=deployment.environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    variables = dict(line.split("=", 1) for line in done.stdout.split("\0") if line)
-    return {name: value for name, value in variables.items() if deployment.environment.get(name) != value}
-
-
 def test_dagster_materializes_from_a_shell(deployment: Deployment, dagster_variables: dict[str, str]) -> None:
     def dagster_asset_materialize(*options: str) -> None:
         deployment.run("dagster", "asset", "materialize", *options, "-m", "definitions", **dagster_variables)  # type: ignore[arg-type]
@@ -243,33 +272,3 @@ def test_dagster_materializes_from_a_shell(deployment: Deployment, dagster_varia
         )
         assert published["row_count"] == rows
         assert datetime.fromisoformat(published["created_at"]) > started
-
-
-def test_dg_lists_and_checks_the_definitions(
-    deployment: Deployment, dagster_variables: dict[str, str]
-) -> None:
-    listed = json.loads(deployment.run("dg", "list", "defs", "--json", **dagster_variables))  # type: ignore[arg-type]
-    keys = {each["asset_key"] for each in listed["assets"]}
-    assert {"flights/airlines", "flights/flights_clean"} <= keys
-    deployment.run("dg", "check", "yaml", **dagster_variables)  # type: ignore[arg-type]
-    deployment.run("dg", "check", "defs", **dagster_variables)  # type: ignore[arg-type]
-
-
-def test_dg_scaffolds_a_dataset_that_loads(
-    deployment: Deployment, dagster_variables: dict[str, str], tmp_path: Path
-) -> None:
-    copy = tmp_path / "headrace"
-    shutil.copytree(
-        REPOSITORY,
-        copy,
-        ignore=shutil.ignore_patterns(".*", "*.egg-info", "__pycache__", "tests", "docs", "benchmarks"),
-    )
-    here = {**dagster_variables, "HEADRACE_PROJECT": str(copy), "PYTHONPATH": str(copy)}
-
-    deployment.run("dg", "scaffold", "defs", "headrace.Dataset", "flights/tmp_x", folder=copy, **here)
-
-    assert (copy / "assets" / "flights" / "tmp_x" / "defs.yaml").is_file()
-    deployment.run("dg", "check", "defs", folder=copy, **here)
-    listed = json.loads(deployment.run("dg", "list", "defs", "--json", folder=copy, **here))
-    assert "flights/tmp_x" in {each["asset_key"] for each in listed["assets"]}
-    assert not (REPOSITORY / "assets" / "flights" / "tmp_x").exists()
