@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _DATABASES = count()
 os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options())  # for every JVM of this test run
+gc.set_threshold(20_000, 20, 20)  # the default, 700, walks Dagster's many live objects all the time
 # A busy machine is no failure.
 hypothesis.settings.register_profile(
     "busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
