@@ -22,6 +22,7 @@ class Permission(StrEnum):
     REPORT = "report"  # send run events and OpenLineage events
     REGISTER = "register"  # propose datasets, and changes of owners, tags and columns
     REVIEW = "review"  # approve or reject proposals
+    PUBLISH = "publish"  # choose the version readers get: roll back, pin, unpin
     ACKNOWLEDGE = "acknowledge"  # acknowledge alerts, which stops their escalation
     AUDIT = "audit"  # read the audit trail
     OPERATE = "operate"  # read the service's metrics
@@ -41,6 +42,7 @@ _OWNER = _CONSUMER | {
     Permission.READ_SENSITIVE,
     Permission.REPORT,
     Permission.REGISTER,
+    Permission.PUBLISH,
     Permission.ACKNOWLEDGE,
 }
 _STEWARD = _CONSUMER | {

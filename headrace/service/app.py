@@ -22,6 +22,7 @@ from headrace.service.api import (
     events,
     health,
     lineage,
+    pointers,
     processes,
     recent,
     registrations,
@@ -89,6 +90,7 @@ def routed() -> FastAPI:
         lineage,
         columns,
         processes,
+        pointers,
         datasets,
     ):
         app.include_router(module.router)

@@ -44,16 +44,23 @@ _UNITS = (
     ("s", timedelta(seconds=1)),
 )
 _STATES = {  # the colour of a status: always beside its word and a shape
-    "good": {"ON_TRACK", "SUCCESS", "PASS", "PUBLISHED", "CLOSED", "ACTIVE", "SENT", "APPROVED", "MET"},
+    "good": {"ON_TRACK", "SUCCESS", "COMPATIBLE", "PASS", "PUBLISHED", "CLOSED", "ACTIVE", "SENT", "APPROVED", "MET"},
     "warn": {"AT_RISK", "MET_LATE", "WARN", "WARNING", "ACKNOWLEDGED", "PENDING", "DEPRECATED", "SKIPPED"},
     "bad": {
         "LATE", "MISSED", "FAILED", "FAIL", "ERROR", "CRITICAL", "BLOCKED", "OPEN", "REJECTED", "TERMINATED",
+        "LOST", "BREAKING",
     },
     "live": {"RUNNING", "STARTING", "RESTARTED", "INFO"},
 }  # fmt: skip
 
 
-def page(request: Request, template: str, *, status: int = HTTPStatus.OK, **values: object) -> HTMLResponse:
+def page(
+    request: Request,
+    template: str,
+    *,
+    status: int = HTTPStatus.OK,
+    **values: Any,  # noqa: ANN401 - of a template
+) -> HTMLResponse:
     """Render a template as the response to a request."""
     session = getattr(request.state, "session", None)
     text = (
@@ -100,7 +107,7 @@ def _environment() -> Environment:
     }
     environment.globals |= {
         "static": static_url,
-        "version": version("headrace"),
+        "platform_version": version("headrace"),
         "Permission": Permission,
         "with_query": with_query,
     }

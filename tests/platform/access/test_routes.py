@@ -362,6 +362,9 @@ _BODIES = {
     "/api/v1/lineage/batch": [],
     "/api/v1/run_event": {},
     "/api/v1/dataset/register": {"key": "mart/asked", "format": "csv"},
+    "/api/v1/dataset/{dataset:key}/rollback": {"reason": "x"},
+    "/api/v1/dataset/{dataset:key}/pin": {"tag": "first", "reason": "x"},
+    "/api/v1/dataset/{dataset:key}/unpin": {},
     "/api/v1/registration/{registration_id}/approve": {"comment": "x"},
     "/api/v1/registration/{registration_id}/reject": {"comment": "x"},
 }

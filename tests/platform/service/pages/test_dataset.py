@@ -1,0 +1,196 @@
+"""The views of a dataset, and the actions that choose what readers get."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from sqlalchemy import Engine
+
+from headrace import queries
+from headrace.access.callers import Role
+from headrace.catalog.records import Column, DatasetRecord
+from headrace.registration.declarations import register
+from tests.platform.service.conftest import put
+from tests.platform.service.pages.conftest import Browse
+
+VIEWS = ("", "/columns", "/versions", "/version/second", "/compare?before=first&after=second", "/checks")
+
+
+def published(catalog: Engine, key: str = "mart/delays") -> str:
+    [row] = queries.published(catalog, [key])
+    return row.version.tag
+
+
+@pytest.mark.parametrize("role", list(Role))
+@pytest.mark.parametrize("view", VIEWS)
+def test_each_role_opens_each_view(browse: Browse, run_id: UUID, role: Role, view: str) -> None:
+    page = browse(role).open(f"/datasets/mart/delays{view}")
+
+    assert "How late flights were, by day" in page
+    assert "team:data" in page
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_dataset_of_another_domain_does_not_exist(browse: Browse, run_id: UUID, view: str) -> None:
+    page = browse(domain="raw").open(f"/datasets/mart/delays{view}", 404)
+
+    assert "How late flights were" not in page
+
+
+def test_the_overview_names_neighbours_and_the_declaration(browse: Browse, run_id: UUID) -> None:
+    page = browse().open("/datasets/mart/delays")
+
+    assert 'href="/datasets/raw/flights"' in page
+    assert 'href="/datasets/mart/report"' in page
+    assert 'href="/processes/mart/delays"' in page
+
+
+def test_the_columns_are_those_of_the_published_version(browse: Browse, run_id: UUID) -> None:
+    page = browse().open("/datasets/mart/delays/columns")
+
+    assert ">carrier</th>" in page
+    assert "minutes" in page
+    assert "2 columns" in page
+    assert "3 columns" in page
+    assert "Compatible" in page
+
+
+def test_a_tagged_column_shows_its_tag(browse: Browse, catalog: Engine) -> None:
+    columns = (Column("name", "string", tags=("pii",)),)
+    register(catalog, [DatasetRecord("crm/people", "parquet", columns=columns)], [])
+
+    assert '<span class="tag">pii</span>' in browse().open("/datasets/crm/people/columns")
+
+
+def test_versions_show_which_one_readers_get(browse: Browse, run_id: UUID) -> None:
+    page = browse().open("/datasets/mart/delays/versions")
+
+    assert page.count("Published now") == 1
+    assert page.index("second") < page.index("first")
+
+
+def test_a_version_shows_its_exact_inputs(browse: Browse, run_id: UUID) -> None:
+    page = browse().open("/datasets/mart/delays/version/second")
+
+    assert "/datasets/raw/flights/version/raw-1?partition=2026-01-01" in page
+    assert f"/runs/{run_id}" in page
+
+
+def test_a_location_is_masked_for_whom_the_api_masks_it(browse: Browse, catalog: Engine) -> None:
+    columns = (Column("name", "string", tags=("pii",)),)
+    register(catalog, [DatasetRecord("crm/people", "parquet", columns=columns)], [])
+    put(catalog, "crm/people", "only", columns=columns)
+
+    assert "/warehouse/crm/people" not in browse().open("/datasets/crm/people/version/only")
+    assert "/warehouse/crm/people" in browse(Role.DATA_OWNER, "bob").open("/datasets/crm/people/version/only")
+
+
+def test_two_versions_differ_by_a_column(browse: Browse, run_id: UUID) -> None:
+    page = browse().open("/datasets/mart/delays/compare?before=first&after=second")
+
+    assert 'Columns <span class="quiet">1 of 3 differ</span>' in page
+    assert '<th scope="row">carrier</th><td>\N{EN DASH}</td><td class="changed">string</td>' in page
+
+
+def test_an_unknown_version_is_a_page(browse: Browse, run_id: UUID) -> None:
+    assert "Not found" in browse().open("/datasets/mart/delays/version/third", 404)
+    assert "Not found" in browse().open("/datasets/mart/delays/compare?before=first&after=third", 404)
+
+
+def test_a_dataset_without_versions_says_what_to_do(browse: Browse) -> None:
+    assert "headrace materialize mart/report" in browse().open("/datasets/mart/report/versions")
+    assert "No check is declared." in browse().open("/datasets/mart/report/checks")
+    assert "No version has been written yet." in browse().open("/datasets/mart/report/compare")
+
+
+def test_an_owner_rolls_back_and_the_change_is_recorded(
+    browse: Browse, catalog: Engine, run_id: UUID
+) -> None:
+    owner = browse(Role.DATA_OWNER)
+
+    answer = owner.submit(
+        "/datasets/mart/delays/version/first",
+        "/datasets/mart/delays/rollback",
+        to="first",
+        reason="wrong carriers",
+    )
+
+    assert answer.url.path == "/datasets/mart/delays/versions"
+    assert published(catalog) == "first"
+    history = queries.version(catalog, "mart/delays", "first")
+    assert history.published
+
+
+def test_rolling_back_twice_is_refused_the_second_time(browse: Browse, run_id: UUID) -> None:
+    owner = browse(Role.DATA_OWNER)
+    form = {"to": "first", "reason": "wrong carriers"}
+    page = "/datasets/mart/delays/version/second"
+    assert owner.submit(page, "/datasets/mart/delays/rollback", **form).status_code == 200
+
+    again = owner.submit(page, "/datasets/mart/delays/rollback", **form)
+
+    assert again.status_code == 409
+    assert "has version first published already" in again.text
+
+
+def test_an_owner_pins_and_unpins(browse: Browse, run_id: UUID) -> None:
+    owner = browse(Role.DATA_OWNER)
+    page = "/datasets/mart/delays/version/first"
+
+    pinned = owner.submit(
+        page, "/datasets/mart/delays/pin", tag="first", consumer="mart/report", reason="month-end"
+    )
+    assert "pinned by user:ann" in pinned.text
+    assert "month-end" in pinned.text
+
+    free = owner.submit(
+        "/datasets/mart/delays/versions", "/datasets/mart/delays/unpin", consumer="mart/report"
+    )
+    assert "pinned by" not in free.text
+
+
+@pytest.mark.parametrize("role", [Role.DATA_CONSUMER, Role.DATA_STEWARD])
+@pytest.mark.parametrize("action", ["rollback", "pin", "unpin"])
+def test_others_neither_see_nor_do_it(
+    browse: Browse, catalog: Engine, run_id: UUID, role: Role, action: str
+) -> None:
+    other = browse(role)
+    assert "Roll back" not in other.open("/datasets/mart/delays/version/first")
+    # The token of a form is the session's, whatever the page.
+    token = browse(Role.DATA_OWNER, "bob").client
+    assert token.cookies != other.client.cookies
+
+    refused = other.client.post(f"/datasets/mart/delays/{action}", data={"to": "first", "reason": "x"})
+
+    assert refused.status_code == 403
+    assert published(catalog) == "second"
+
+
+def test_an_owner_of_another_domain_is_refused(browse: Browse, catalog: Engine, run_id: UUID) -> None:
+    owner = browse(Role.DATA_OWNER, domain="raw")
+
+    answer = owner.client.post("/datasets/mart/delays/rollback", data={"to": "first", "reason": "x"})
+
+    assert answer.status_code in (403, 404)
+    assert published(catalog) == "second"
+
+
+def test_a_form_of_another_site_changes_nothing(browse: Browse, catalog: Engine, run_id: UUID) -> None:
+    owner = browse(Role.DATA_OWNER)
+    form = {"to": "first", "reason": "x"}
+
+    forged = owner.client.post("/datasets/mart/delays/rollback", data={**form, "form_token": "0" * 64})
+    foreign = owner.client.post(
+        "/datasets/mart/delays/rollback", data=form, headers={"Origin": "https://evil.example.com"}
+    )
+
+    assert (forged.status_code, foreign.status_code) == (403, 403)
+    assert published(catalog) == "second"
+
+
+def test_the_trail_of_a_dataset_is_for_stewards(browse: Browse, run_id: UUID) -> None:
+    steward = browse(Role.DATA_STEWARD)
+
+    assert "Changes" in steward.open("/datasets/mart/delays/changes")
+    browse(Role.DATA_CONSUMER, "bob").open("/datasets/mart/delays/changes", 403)
