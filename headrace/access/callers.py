@@ -25,6 +25,7 @@ class Permission(StrEnum):
     PUBLISH = "publish"  # choose the version readers get: roll back, pin, unpin
     ACKNOWLEDGE = "acknowledge"  # acknowledge alerts, which stops their escalation
     AUDIT = "audit"  # read the audit trail
+    GRANT = "grant"  # give and take roles, issue and revoke service tokens
     OPERATE = "operate"  # read the service's metrics
 
 

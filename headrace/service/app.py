@@ -13,8 +13,10 @@ from sqlalchemy import Engine
 from headrace.context import current_context
 from headrace.service import pages
 from headrace.service.api import (
+    access,
     alerts,
     audit,
+    candidates,
     columns,
     completions,
     datasets,
@@ -84,6 +86,8 @@ def routed() -> FastAPI:
         slas,
         alerts,
         audit,
+        access,
+        candidates,
         recent,
         search,
         registrations,

@@ -30,6 +30,7 @@ from headrace.service.api.search import count_datasets, find_datasets
 from headrace.service.api.slas import list_incidents, list_sla_statuses
 from headrace.service.api.subjects import Database, Filtered, Partition, dataset_named
 from headrace.service.pages.comparison import compared
+from headrace.service.pages.forms import body
 from headrace.service.pages.rendering import answered, page
 from headrace.service.pages.sessions import Viewer, acts, signed_in
 
@@ -214,7 +215,7 @@ def roll_back_dataset(
     partition: FormText = "",
 ) -> Response:
     """Publish an earlier version again."""
-    roll_back(engine, caller, dataset, Rollback(to=to, partition=partition or None, reason=reason))
+    roll_back(engine, caller, dataset, body(Rollback, to=to, partition=partition or None, reason=reason))
     return _back(dataset)
 
 
@@ -229,7 +230,7 @@ def pin_dataset(
     consumer: FormText = "",
 ) -> Response:
     """Pin readers to a version."""
-    asked = Pin(tag=tag, partition=partition or None, consumer=consumer or None, reason=reason)
+    asked = body(Pin, tag=tag, partition=partition or None, consumer=consumer or None, reason=reason)
     pin_version(engine, caller, dataset, asked)
     return _back(dataset)
 
@@ -239,7 +240,9 @@ def unpin_dataset(
     engine: Database, caller: Publisher, dataset: Dataset, partition: FormText = "", consumer: FormText = ""
 ) -> Response:
     """Remove a pin."""
-    unpin_version(engine, caller, dataset, Unpin(partition=partition or None, consumer=consumer or None))
+    unpin_version(
+        engine, caller, dataset, body(Unpin, partition=partition or None, consumer=consumer or None)
+    )
     return _back(dataset)
 
 

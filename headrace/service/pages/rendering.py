@@ -35,6 +35,8 @@ PAGES = (
     ("/datasets", "Datasets", Permission.READ),
     ("/slas", "SLAs", Permission.READ),
     ("/alerts", "Alerts", Permission.READ),
+    ("/approvals", "Approvals", Permission.REVIEW),
+    ("/access", "Access", Permission.GRANT),
 )
 _NONE = "\N{EN DASH}"
 _UNITS = (

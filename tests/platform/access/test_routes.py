@@ -115,9 +115,9 @@ def test_each_route_without_a_token_and_with_a_wrong_one(app: FastAPI, two: Engi
     for number, headers in enumerate(
         ({}, {"Authorization": "Bearer hrs_" + "0" * 32 + "_x"}, {"Authorization": "Basic YTpi"})
     ):
-        # The number of invalid tokens per address is limited.
-        client = TestClient(app, client=(f"10.0.0.{number}", 1))
-        for rule, path in _asked(app, two):
+        for place, (rule, path) in enumerate(_asked(app, two)):
+            # The number of invalid tokens per address is limited.
+            client = TestClient(app, client=(f"10.0.{number}.{place}", 1))
             answer = client.request(rule.method, path, headers=headers, json=_BODIES.get(rule.path))
             if rule.permission is None:
                 assert answer.status_code == 200, rule
@@ -362,6 +362,11 @@ _BODIES = {
     "/api/v1/lineage/batch": [],
     "/api/v1/run_event": {},
     "/api/v1/dataset/register": {"key": "mart/asked", "format": "csv"},
+    "/api/v1/access/grant": {"user": "cem", "role": "DATA_CONSUMER"},
+    "/api/v1/access/revoke": {"user": "cem", "role": "DATA_CONSUMER"},
+    "/api/v1/access/token": {"name": "airflow", "permissions": ["report"]},
+    "/api/v1/access/token/revoke": {"name": "airflow"},
+    "/api/v1/candidate/decide": {"decisions": [{"pattern": "/data/x.csv", "decision": "reject"}]},
     "/api/v1/dataset/{dataset:key}/rollback": {"reason": "x"},
     "/api/v1/dataset/{dataset:key}/pin": {"tag": "first", "reason": "x"},
     "/api/v1/dataset/{dataset:key}/unpin": {},

@@ -34,7 +34,7 @@ class Browser:
         assert response.headers["content-type"].startswith("text/html")
         return response.text
 
-    def submit(self, page: str, action: str, **fields: str) -> Response:
+    def submit(self, page: str, action: str, **fields: str | list[str]) -> Response:
         """Send a form of the page at the address `page`."""
         token = re.search(r'name="form_token" value="(\w+)"', self.client.get(page).text)
         return self.client.post(action, data={**fields, "form_token": token.group(1)})
