@@ -14,6 +14,7 @@ NAMES = (
     "ingestion",
     "retention",
     "graph",
+    "pages",
     "sla",
     "sla_calibration",
     "column_lineage",

@@ -34,7 +34,7 @@ from headrace.service.server import application
 from headrace.settings import settings
 
 HUB = 10_000  # datasets that are computed from one
-_WORDS = [
+WORDS = [
     "account",
     "address",
     "agreement",
@@ -162,12 +162,12 @@ def main(
 ) -> None:
     """Measure, and print milliseconds."""
     chance = random.Random(1)
-    with _engine() as engine:
+    with new_engine() as engine:
         began = time.perf_counter()
-        names = _fill(engine, datasets, edges, chance)
+        names = fill(engine, datasets, edges, chance)
         filled = time.perf_counter() - began
         token = issue_service_token(engine, "benchmark", [Permission.READ], by="benchmark")
-        with _client(token) as client:
+        with served({"Authorization": f"Bearer {token}"}) as client:
             report: dict[str, Any] = {
                 "cpus": os.cpu_count(),
                 "datasets": datasets,
@@ -190,24 +190,24 @@ def _questions(
         return lambda: _get(client, f"dataset/{chance.choice(names)}/lineage", direction=direction, depth=10)
 
     return {
-        "lineage of depth 10, upstream": _timed(lineage("upstream"), questions),
-        "lineage of depth 10, downstream": _timed(lineage("downstream"), questions),
-        "direct impact": _timed(
+        "lineage of depth 10, upstream": timed(lineage("upstream"), questions),
+        "lineage of depth 10, downstream": timed(lineage("downstream"), questions),
+        "direct impact": timed(
             lambda: _get(client, f"dataset/{chance.choice(names)}/impact", depth=1), questions
         ),
-        "a dataset": _timed(lambda: _get(client, f"dataset/{chance.choice(names)}"), questions),
-        "search, one word": _timed(lambda: _search(client, chance.choice(_WORDS)), questions),
-        "search, its beginning": _timed(lambda: _search(client, chance.choice(_WORDS)[:4]), questions),
-        "search, three words": _timed(
+        "a dataset": timed(lambda: _get(client, f"dataset/{chance.choice(names)}"), questions),
+        "search, one word": timed(lambda: _search(client, chance.choice(WORDS)), questions),
+        "search, its beginning": timed(lambda: _search(client, chance.choice(WORDS)[:4]), questions),
+        "search, three words": timed(
             lambda: _search(client, chance.choice(names).replace("/", " ").replace("_", " ")), questions
         ),
-        "search, a word typed wrongly": _timed(
-            lambda: _search(client, _wrong(chance.choice(_WORDS), chance)), questions
+        "search, a word typed wrongly": timed(
+            lambda: _search(client, wrong(chance.choice(WORDS), chance)), questions
         ),
-        "search, a name typed wrongly": _timed(
+        "search, a name typed wrongly": timed(
             lambda: _search(
                 client,
-                " ".join(_wrong(word, chance) for word in chance.choice(names).partition("/")[2].split("_")),
+                " ".join(wrong(word, chance) for word in chance.choice(names).partition("/")[2].split("_")),
             ),
             questions,
         ),
@@ -227,7 +227,7 @@ def _hub(client: httpx.Client, name: str) -> dict[str, float]:
     return {"readers": rows, "pages": pages, "longest_page_ms": round(max(times) * 1000, 1)}
 
 
-def _timed(ask: Callable[[], object], times: int) -> dict[str, float]:
+def timed(ask: Callable[[], object], times: int) -> dict[str, float]:
     ask()
     taken = []
     for _ in range(times):
@@ -248,7 +248,7 @@ def _search(client: httpx.Client, words: str) -> None:
     assert _get(client, "search", q=words)["items"], words
 
 
-def _wrong(word: str, chance: random.Random) -> str:
+def wrong(word: str, chance: random.Random) -> str:
     """The word with two neighbours exchanged, a letter left out, or one doubled."""
     at = chance.randrange(1, len(word) - 1)
     if not word.isalpha() or len(word) < 5:
@@ -262,10 +262,10 @@ def _wrong(word: str, chance: random.Random) -> str:
     )
 
 
-def _fill(engine: Engine, datasets: int, edges: int, chance: random.Random) -> list[str]:
-    domains = [f"{word}s" for word in chance.sample(_WORDS, 40)]
+def fill(engine: Engine, datasets: int, edges: int, chance: random.Random) -> list[str]:
+    domains = [f"{word}s" for word in chance.sample(WORDS, 40)]
     given = [
-        (chance.choice(domains), f"{chance.choice(_WORDS)}_{chance.choice(_WORDS)}_{number}")
+        (chance.choice(domains), f"{chance.choice(WORDS)}_{chance.choice(WORDS)}_{number}")
         for number in range(datasets)
     ]
     sources, targets = _drawn(datasets, edges, chance)
@@ -302,7 +302,7 @@ def _drawn(datasets: int, edges: int, chance: random.Random) -> tuple[list[int],
 
 
 @contextmanager
-def _engine() -> Iterator[Engine]:
+def new_engine() -> Iterator[Engine]:
     with tempfile.TemporaryDirectory(prefix="headrace-graph-") as folder:
         home = Path(folder)
         try:
@@ -315,7 +315,8 @@ def _engine() -> Iterator[Engine]:
 
 
 @contextmanager
-def _client(token: str) -> Iterator[httpx.Client]:
+def served(headers: dict[str, str]) -> Iterator[httpx.Client]:
+    """A client, with these headers, of the service over the configured catalog."""
     config = uvicorn.Config(application, factory=True, port=0, log_level="warning", access_log=False)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
@@ -326,7 +327,6 @@ def _client(token: str) -> Iterator[httpx.Client]:
         assert isinstance(handler, logging.StreamHandler)
         handler.setStream(Path(os.devnull).open("w"))  # noqa: SIM115 - as long as the server
     port = server.servers[0].sockets[0].getsockname()[1]
-    headers = {"Authorization": f"Bearer {token}"}
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60) as client:
             yield client

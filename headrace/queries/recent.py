@@ -15,6 +15,8 @@ from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.queries.sql import statement
 
+MAX_VERSIONS = 2000  # newest versions, of which the datasets are shown
+
 
 @dataclass(frozen=True, slots=True)
 class RecentRun:
@@ -33,7 +35,7 @@ class RecentRun:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A dataset of which versions were written lately: their number and rows, and the newest one."""
+    """A dataset of the newest MAX_VERSIONS versions: the number of its versions among them, their rows, the newest."""
 
     dataset: DatasetKey
     count: int
@@ -56,7 +58,12 @@ class Recent:
 
 def recent(engine: Engine, since: datetime, limit: int = 100) -> Recent:
     """Return what runs now, and what failed or arrived since a time; `limit` of each."""
-    parameters = {"organisation": current_context().organisation_id, "since": since, "limit": limit}
+    parameters = {
+        "organisation": current_context().organisation_id,
+        "since": since,
+        "versions": MAX_VERSIONS,
+        "limit": limit,
+    }
     with transaction(engine) as cursor:
         running = statement("recent/running").execute(cursor, parameters).fetchall()
         failed = statement("recent/failed").execute(cursor, parameters).fetchall()

@@ -17,7 +17,13 @@ LEFT JOIN LATERAL ( -- objects hidden from the caller are not named
 WHERE objective.organisation_id = %(organisation)s
   AND (cardinality(%(states)s::text[]) = 0 OR objective.state = ANY (%(states)s))
   AND (cardinality(%(kinds)s::text[]) = 0 OR objective.kind = ANY (%(kinds)s))
-  AND (cardinality(%(keys)s::text[]) = 0 OR subject.key = ANY (%(keys)s))
+  AND (cardinality(%(keys)s::text[]) = 0 -- found by id, since the key of each objective would be looked up
+       OR objective.dataset_id IN (
+           SELECT dataset_id FROM catalog.dataset
+           WHERE organisation_id = %(organisation)s AND full_name = ANY (%(keys)s))
+       OR objective.process_id IN (
+           SELECT process_id FROM catalog.process
+           WHERE organisation_id = %(organisation)s AND process_key = ANY (%(keys)s)))
   AND (%(domain)s::text IS NULL OR catalog.domain_of(subject.key) = %(domain)s)
   AND (%(owner)s::text IS NULL OR %(owner)s = ANY (subject.owners))
   AND (subject.key, objective.kind, objective.ordinal) > (%(key)s::text COLLATE "C", %(kind)s::text COLLATE "C", %(ordinal)s::int)
