@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, Literal
@@ -19,6 +20,8 @@ from headrace.context import current_context
 from headrace.database.connection import revision
 from headrace.database.migrations import HEAD
 from headrace.errors import CatalogUnavailable, Forbidden
+from headrace.queries.platform import PlatformState, platform_state
+from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database
 from headrace.service.http.metrics import Metrics
 from headrace.service.http.problems import Problem, answer, unavailable
@@ -32,6 +35,25 @@ class Health(BaseModel):
     """The health of the service."""
 
     status: Public[Literal["ok"]] = "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class AlertingState:
+    """Alerts and notifications by state. undecided: events without a decision; failed: notifications given up."""
+
+    open: int
+    acknowledged: int
+    undecided: int
+    overdue: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformAnswer:
+    """The state of the platform and of its alerting."""
+
+    platform: PlatformState
+    alerting: AlertingState
 
 
 @router.get("/health/live", summary="Liveness")
@@ -99,6 +121,14 @@ def metrics(request: Request, engine: Database, caller: Annotated[Caller, Depend
     measures: Metrics = request.app.state.metrics
     _measure_alerts(engine, measures)
     return Response(generate_latest(measures.registry), media_type=CONTENT_TYPE_LATEST)
+
+
+@router.get("/api/v1/platform", summary="Show the state of the platform", response_model=PlatformAnswer)
+def show_platform(engine: Database, caller: Annotated[Caller, Depends(OPERATE)]) -> Response:
+    """Show versions, sensors, alerting, and what waits to be delivered."""
+    found = alerting_status(engine, datetime.now(UTC))
+    alerting = AlertingState(found.open, found.acknowledged, found.undecided, found.overdue, found.failed)
+    return shown(engine, caller, PlatformAnswer(platform_state(engine), alerting))
 
 
 def _measure_alerts(engine: Engine, measures: Metrics) -> None:

@@ -37,6 +37,7 @@ PAGES = (
     ("/alerts", "Alerts", Permission.READ),
     ("/approvals", "Approvals", Permission.REVIEW),
     ("/access", "Access", Permission.GRANT),
+    ("/platform", "Health", Permission.OPERATE),
 )
 _NONE = "\N{EN DASH}"
 _UNITS = (

@@ -6,14 +6,23 @@ from fastapi import FastAPI
 from starlette.middleware.sessions import SessionMiddleware
 
 from headrace.context import current_context
-from headrace.service.pages import access, alerts, approvals, datasets, sign_in, static_files, tonight
+from headrace.service.pages import (
+    access,
+    alerts,
+    approvals,
+    datasets,
+    platform,
+    sign_in,
+    static_files,
+    tonight,
+)
 from headrace.service.pages.refusals import ErrorPages
 from headrace.service.pages.sessions import SIGN_IN, SignInRequired, ask_to_sign_in
 
 
 def include(app: FastAPI) -> None:
     """Add the routes of the pages to those of the API."""
-    for module in (tonight, datasets, approvals, access, alerts, sign_in, static_files):
+    for module in (tonight, datasets, approvals, access, platform, alerts, sign_in, static_files):
         app.include_router(module.router)
 
 
