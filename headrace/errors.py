@@ -109,6 +109,10 @@ class UnknownAlert(CatalogError):
     """An alert's id (or a prefix of one) that matches no alert, or more than one."""
 
 
+class UnknownIncident(CatalogError):
+    """The id of an incident that does not exist."""
+
+
 class NotAcknowledged(CatalogError):
     """An alert that no one has acknowledged, or that is closed, cannot be handed over."""
 

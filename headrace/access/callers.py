@@ -23,7 +23,7 @@ class Permission(StrEnum):
     REGISTER = "register"  # propose datasets, and changes of owners, tags and columns
     REVIEW = "review"  # approve or reject proposals
     PUBLISH = "publish"  # choose the version readers get: roll back, pin, unpin
-    ACKNOWLEDGE = "acknowledge"  # acknowledge alerts, which stops their escalation
+    ACKNOWLEDGE = "acknowledge"  # acknowledge alerts, which stops their escalation, and plan outages
     AUDIT = "audit"  # read the audit trail
     GRANT = "grant"  # give and take roles, issue and revoke service tokens
     OPERATE = "operate"  # read the service's metrics

@@ -54,7 +54,7 @@ def read(token: str, key: str, now: datetime | None = None) -> UUID:
         raise invalid
     expires = int.from_bytes(claims[_ID_BYTES:])
     if expires < (now or datetime.now(UTC)).timestamp():
-        raise WrongLink("this link has expired: use `headrace alerts ack`")
+        raise WrongLink("this link has expired: open the alert in the catalog, or use `headrace alerts ack`")
     return UUID(bytes=claims[:_ID_BYTES])
 
 

@@ -16,6 +16,7 @@ from headrace.alerts.sql import statement
 from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.errors import UnknownAlert
+from headrace.severity import Severity
 from headrace.slas.events import StoredAlertEvent, alert_events_of
 
 _NEWEST = (datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
@@ -64,6 +65,7 @@ def alerts(
     engine: Engine,
     states: Collection[AlertState] = (),
     *,
+    severities: Collection[Severity] = (),
     subject: str | None = None,
     include_affected: bool = True,
     before: tuple[datetime, UUID] | None = None,
@@ -71,12 +73,13 @@ def alerts(
 ) -> list[AlertSummary]:
     """Return alerts, newest first, opened before a moment (or at that moment, with a lower id).
 
-    states: only these; empty: all. subject: only alerts about it or, with include_affected, affecting it.
+    states, severities: only these; empty: all. subject: only alerts about it or, with include_affected, affecting it.
     """
     moment, alert_id = before or _NEWEST
     parameters = {
         "organisation": current_context().organisation_id,
         "states": list(states),
+        "severities": list(severities),
         "subject": subject,
         "include_affected": include_affected,
         "before": moment,

@@ -57,6 +57,7 @@ class AffectedSubject:
     deadline: datetime | None = None
     timezone: str | None = None
     status: SlaStatus | None = None
+    type: SubjectType = SubjectType.DATASET
 
 
 @dataclass(frozen=True, slots=True)

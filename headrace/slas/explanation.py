@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Engine
 
+from headrace.access.sensitivity import Public, SubjectKey
 from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.slas import graph
@@ -18,22 +19,18 @@ from headrace.slas.sql import statement
 class Step:
     """A dataset or process on the critical path. usually: its usual arrival; None if too little is known.
 
-    expected, earliest, latest: the median and the 80% interval. times_usual_rows: its input rows relative to the usual
-    count, if its run time depends on them.
+    expected, earliest, latest: the median and the 80% interval. late_by: minutes after its usual time, negative if
+    before. times_usual_rows: its input rows relative to the usual count, if its run time depends on them.
     """
 
-    subject_type: str
-    key: str
+    subject_type: Public[str]
+    key: SubjectKey
     usually: datetime | None
     expected: datetime
     earliest: datetime
     latest: datetime
+    late_by: float | None
     times_usual_rows: float | None
-
-    @property
-    def late_by(self) -> float | None:
-        """Minutes after its usual time; negative if before."""
-        return None if self.usually is None else (self.expected - self.usually).total_seconds() / 60
 
 
 def critical_path(engine: Engine, key: str, zone: str, now: datetime) -> list[Step]:
@@ -65,15 +62,17 @@ def critical_path(engine: Engine, key: str, zone: str, now: datetime) -> list[St
         forecast, row = forecasts.get(node), names.get(whole.ids[node])
         if forecast is None or row is None:
             continue
-        due = prediction.due(node)
+        due, expected = prediction.due(node), _moment(forecast.expected)
+        usually = None if due is None else _moment(due)
         steps.append(
             Step(
                 row["subject_type"],
                 row["subject"],
-                None if due is None else _moment(due),
-                _moment(forecast.expected),
+                usually,
+                expected,
                 _moment(forecast.low),
                 _moment(forecast.high),
+                None if usually is None else (expected - usually).total_seconds() / 60,
                 prediction.times_usual_rows(node),
             )
         )

@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
+from fnmatch import fnmatchcase
 from uuid import UUID
 
 from sqlalchemy import Engine
 
+from headrace.access.sensitivity import Public
 from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.slas.sql import statement
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedOutage:
+    """A period in which the SLAs of the keys that match a pattern are paused."""
+
+    outage_id: UUID
+    subjects: Public[str]
+    begins_at: datetime
+    ends_at: datetime
+    reason: Public[str]
+    planned_by: Public[str]
+
+
+def planned_outages(engine: Engine, now: datetime, key: str | None = None) -> list[PlannedOutage]:
+    """Return the outages that have not ended, the next first; key: only those of this dataset or process."""
+    parameters = {"organisation": current_context().organisation_id, "now": now}
+    with transaction(engine) as cursor:
+        rows = statement("queries/outages").execute(cursor, parameters).fetchall()
+    found = [PlannedOutage(**row) for row in rows]
+    return [each for each in found if key is None or fnmatchcase(key, each.subjects)]
 
 
 def plan_outage(

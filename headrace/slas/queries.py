@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -14,14 +14,15 @@ from sqlalchemy import Engine
 from headrace.access.sensitivity import Public, Sensitive, SensitiveIf, SubjectKey
 from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.errors import UnknownSla
+from headrace.errors import UnknownIncident, UnknownSla
 from headrace.queries.rows import DatasetStatus
 from headrace.slas.objectives import ObjectiveKind
 from headrace.slas.sql import statement
 from headrace.slas.status import OUT_OF_ORDER, DeadlineOutcome, SlaStatus
 
 _ALL = 1_000_000
-_WORST_FIRST = (
+_NEWEST = (datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
+WORST_FIRST = (
     SlaStatus.LATE,
     SlaStatus.MISSED,
     SlaStatus.AT_RISK,
@@ -64,6 +65,26 @@ class SlaObjectiveStatus:
     waits_minutes: float | None
     incident_id: UUID | None
     definition: Public[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class SlaCount:
+    """Number of objectives by one value of a filter: state, kind, domain or owner."""
+
+    filter: Public[str]
+    value: Public[str]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectivePlace:
+    """A place in a list of objectives, after which the next page begins."""
+
+    state: SlaStatus
+    deadline: datetime | None
+    key: str
+    kind: str
+    ordinal: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +137,28 @@ class SlaRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class SlaDay:
+    """Number of outcomes of one objective on a day in UTC. latest: maximum seconds after the deadline."""
+
+    kind: ObjectiveKind
+    ordinal: int
+    day: date
+    met: int
+    met_late: int
+    missed: int
+    paused: int
+    latest: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class SlaHistory:
-    """The SLA history of a dataset or process: figures, and the newest outcomes and changes first."""
+    """The SLA history of a dataset or process: figures, by day as well, and the newest outcomes and changes first."""
 
     key: SubjectKey
     since: datetime
     until: datetime
     records: list[SlaRecord]
+    days: list[SlaDay]
     outcomes: list[SlaOutcome]
     changes: list[SlaChange]
 
@@ -163,6 +199,14 @@ class Incident:
 
 
 @dataclass(frozen=True, slots=True)
+class IncidentDetail:
+    """An incident, and those that were merged into it."""
+
+    incident: Incident
+    parts: list[Incident]
+
+
+@dataclass(frozen=True, slots=True)
 class OutOfOrder:
     """Number of datasets and processes with a status, and the keys of the latest few."""
 
@@ -192,14 +236,16 @@ def sla_statuses(
     keys: Collection[str] = (),
     domain: str | None = None,
     owner: str | None = None,
-    after: tuple[str, str, int] = ("", "", -1),
+    worst_first: bool = False,
+    after: ObjectivePlace | None = None,
     limit: int = 100,
 ) -> list[SlaObjectiveStatus]:
     """Return SLA objectives with their status at the last tick, by key, kind and ordinal; `limit` of those after a
-    position.
+    place.
 
-    states, kinds, keys: filters; empty for all.
+    states, kinds, keys: filters; empty for all. worst_first: by status and deadline first.
     """
+    ranked = list(WORST_FIRST) if worst_first else []
     parameters = {
         "organisation": current_context().organisation_id,
         "states": list(states),
@@ -207,9 +253,12 @@ def sla_statuses(
         "keys": list(keys),
         "domain": domain,
         "owner": owner,
-        "key": after[0],
-        "kind": after[1],
-        "ordinal": after[2],
+        "ranked": ranked,
+        "rank": -1 if after is None else ranked.index(after.state) + 1 if ranked else 0,
+        "due": after.deadline if after and ranked else None,
+        "key": after.key if after else "",
+        "kind": after.kind if after else "",
+        "ordinal": after.ordinal if after else -1,
         "limit": limit,
     }
     with transaction(engine) as cursor:
@@ -228,6 +277,28 @@ def sla_statuses(
     ]
 
 
+def sla_counts(
+    engine: Engine,
+    states: Collection[SlaStatus] = (),
+    kinds: Collection[ObjectiveKind] = (),
+    *,
+    domain: str | None = None,
+    owner: str | None = None,
+    most: int = 50,
+) -> list[SlaCount]:
+    """Count the objectives by the values of each filter, under the other filters; the `most` frequent ones."""
+    parameters = {
+        "organisation": current_context().organisation_id,
+        "states": list(states),
+        "kinds": list(kinds),
+        "domain": domain,
+        "owner": owner,
+        "most": most,
+    }
+    with transaction(engine) as cursor:
+        return [SlaCount(**row) for row in statement("queries/counts").execute(cursor, parameters)]
+
+
 def objectives_by_dataset(engine: Engine, keys: Collection[str] = ()) -> dict[str, list[SlaObjectiveStatus]]:
     """Return the objectives of these datasets (all by default) by key, worst status first."""
     found: dict[str, list[SlaObjectiveStatus]] = {}
@@ -235,7 +306,7 @@ def objectives_by_dataset(engine: Engine, keys: Collection[str] = ()) -> dict[st
         if each.subject_type == "DATASET":
             found.setdefault(each.key, []).append(each)
     for several in found.values():
-        several.sort(key=lambda each: _WORST_FIRST.index(each.state))
+        several.sort(key=lambda each: WORST_FIRST.index(each.state))
     return found
 
 
@@ -278,6 +349,7 @@ def sla_history(engine: Engine, key: str, since: datetime, until: datetime, limi
         if known is None:
             raise UnknownSla(f"{key} has no SLA: `headrace sla status` lists those with one")
         records = statement("queries/records").execute(cursor, parameters).fetchall()
+        days = statement("queries/days").execute(cursor, parameters).fetchall()
         outcomes = statement("queries/outcomes").execute(cursor, parameters).fetchall()
         changes = statement("queries/changes").execute(cursor, parameters).fetchall()
     return SlaHistory(
@@ -285,19 +357,43 @@ def sla_history(engine: Engine, key: str, since: datetime, until: datetime, limi
         since,
         until,
         [SlaRecord(**row) for row in records],
+        [SlaDay(**row) for row in days],
         [SlaOutcome(**{**row, "partition": row["partition"] or None}) for row in outcomes],
         [SlaChange(**{**row, "partition": row["partition"] or None}) for row in changes],
     )
 
 
+def incident(engine: Engine, incident_id: UUID) -> IncidentDetail:
+    """Return an incident and those that were merged into it. Raises UnknownIncident."""
+    found = incidents(engine, open_only=False, incident_id=incident_id)
+    if not found:
+        raise UnknownIncident(f"no incident {incident_id}; GET /api/v1/sla/incidents lists incidents")
+    return IncidentDetail(found[0], incidents(engine, open_only=False, part_of=incident_id))
+
+
 def incidents(
-    engine: Engine, *, open_only: bool = True, key: str | None = None, limit: int = 50
+    engine: Engine,
+    *,
+    open_only: bool = True,
+    key: str | None = None,
+    incident_id: UUID | None = None,
+    part_of: UUID | None = None,
+    before: tuple[datetime, UUID] | None = None,
+    limit: int = 50,
 ) -> list[Incident]:
-    """Return incidents, newest first; key: only those whose cause or member is this dataset or process."""
+    """Return incidents, newest first, opened before a moment (or at that moment, with a lower id).
+
+    key: only those whose cause or member is this dataset or process. part_of: only those merged into this one.
+    """
+    moment, before_id = before or _NEWEST
     parameters = {
         "organisation": current_context().organisation_id,
         "open_only": open_only,
         "key": key,
+        "incident": incident_id,
+        "part_of": part_of,
+        "before": moment,
+        "before_id": before_id,
         "limit": limit,
     }
     with transaction(engine) as cursor:

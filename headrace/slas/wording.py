@@ -19,7 +19,12 @@ _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 def describe_sla(sla: Mapping[str, Any]) -> str:
     """Describe a stored SLA in words."""
-    return "; ".join(", ".join(_objective(kind, definition)) for kind, _, definition in objectives(sla))
+    return "; ".join(describe_objective(kind, definition) for kind, _, definition in objectives(sla))
+
+
+def describe_objective(kind: ObjectiveKind, definition: Mapping[str, Any]) -> str:
+    """Describe the terms of a stored objective in words."""
+    return ", ".join(_objective(kind, definition))
 
 
 def length(time: timedelta) -> str:

@@ -26,11 +26,11 @@ WITH RECURSIVE walk AS (
 ), reached AS MATERIALIZED (
     SELECT unnest(frontier) AS id, depth FROM walk
 ), named AS (
-    SELECT dataset.dataset_id AS id, full_name AS key, owners, 0 AS depth
+    SELECT dataset.dataset_id AS id, full_name AS key, owners, 0 AS depth, 'DATASET' AS subject_type
     FROM catalog.dataset
     WHERE organisation_id = %(organisation)s AND full_name = ANY (%(keys)s)
     UNION ALL
-    SELECT process_id, process_key, owners, 0
+    SELECT process_id, process_key, owners, 0, 'PROCESS'
     FROM catalog.process
     WHERE organisation_id = %(organisation)s AND process_key = ANY (%(keys)s)
       AND NOT EXISTS (
@@ -38,14 +38,14 @@ WITH RECURSIVE walk AS (
           WHERE dataset.organisation_id = process.organisation_id AND dataset.full_name = process.process_key
       )
     UNION ALL
-    SELECT dataset.dataset_id, full_name, owners, reached.depth
+    SELECT dataset.dataset_id, full_name, owners, reached.depth, 'DATASET'
     FROM reached
     JOIN catalog.dataset ON dataset.dataset_id = reached.id
     WHERE reached.depth > 0
 ), affected AS (
-    SELECT DISTINCT ON (id) id, key, owners, depth FROM named ORDER BY id, depth
+    SELECT DISTINCT ON (id) * FROM named ORDER BY id, depth
 )
-SELECT affected.key, affected.owners, due.deadline, due.timezone, due.state, count(*) OVER () AS total
+SELECT affected.subject_type, affected.key, affected.owners, due.deadline, due.timezone, due.state, count(*) OVER () AS total
 FROM affected
 LEFT JOIN LATERAL (
     SELECT deadline, definition ->> 'timezone' AS timezone, state

@@ -12,7 +12,7 @@ from headrace.cli.common.arguments import AsJson, dataset_keys, examples, time_o
 from headrace.cli.common.errors import CommandError
 from headrace.cli.common.output import ago, emit, facts, show, table
 from headrace.slas.objectives import ObjectiveKind
-from headrace.slas.status import OUT_OF_ORDER, SlaStatus
+from headrace.slas.status import SlaStatus
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -53,16 +53,9 @@ def show_status(
     from headrace.database.connection import connect
     from headrace.slas.queries import sla_statuses
 
-    engine = connect()
-    found = sla_statuses(engine, states or (), kinds or (), domain=domain, owner=owner, limit=limit)
-    if not states:
-        wrong = sla_statuses(
-            engine, tuple(OUT_OF_ORDER), kinds or (), domain=domain, owner=owner, limit=limit
-        )
-        known = {(each.key, each.kind, each.ordinal) for each in wrong}
-        found = [*wrong, *(each for each in found if (each.key, each.kind, each.ordinal) not in known)][
-            :limit
-        ]
+    found = sla_statuses(
+        connect(), states or (), kinds or (), domain=domain, owner=owner, worst_first=True, limit=limit
+    )
     if as_json:
         emit(found)
         return

@@ -14,9 +14,12 @@ from starlette.responses import Response
 
 from headrace.access.callers import Caller, Permission
 from headrace.access.sensitivity import Public, Sensitive, SensitiveIf, SubjectKey
+from headrace.alerts.affected import affected
 from headrace.alerts.outbox import acknowledge, hand_over
 from headrace.alerts.queries import History, alerts, history
 from headrace.alerts.records import AcknowledgementAction, Alert, AlertState, NotificationState, Purpose
+from headrace.alerts.wording import AffectedSubjects, sentence
+from headrace.database.connection import transaction
 from headrace.registration.registrations import StorableText as Text
 from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown
@@ -24,9 +27,11 @@ from headrace.service.api.subjects import Database, Reader
 from headrace.service.http.security import requires
 from headrace.severity import Severity
 from headrace.slas.events import Kind, SubjectType
+from headrace.slas.status import SlaStatus
 
 router = APIRouter(prefix="/api/v1", tags=["alerts"])
 ACKNOWLEDGE = requires(Permission.ACKNOWLEDGE)
+_MAX_AFFECTED = 200  # listed
 AlertId = Annotated[UUID, Path(description="The alert's id, which is its incident's.")]
 
 
@@ -76,9 +81,10 @@ class AlertRow:
 
 @dataclass(frozen=True, slots=True)
 class NotificationRow:
-    """A notification: destination, purpose and state."""
+    """A notification: destination, with the address if it is personal, purpose and state."""
 
     destination: Public[str]
+    address: Public[str]
     purpose: Purpose
     step: int
     state: NotificationState
@@ -99,10 +105,30 @@ class AlertEventRow:
 
 
 @dataclass(frozen=True, slots=True)
+class AffectedRow:
+    """An affected dataset or process, with its next deadline that is not met and the status of that objective."""
+
+    subject_type: SubjectType
+    key: SubjectKey
+    owners: Public[tuple[str, ...]]
+    deadline: datetime | None
+    state: SlaStatus | None
+
+
+@dataclass(frozen=True, slots=True)
 class AlertAnswer:
-    """An alert with its events and notifications."""
+    """An alert with its events and notifications.
+
+    sentence: what happened and when. run_id: of the run that failed. runbook: of its subject. affected: those whose
+    deadline is next; affected_count: of all that the caller may see.
+    """
 
     alert: AlertRow
+    sentence: Public[str]
+    run_id: Public[str | None]
+    runbook: Public[str | None]
+    affected: tuple[AffectedRow, ...]
+    affected_count: int
     notifications: tuple[NotificationRow, ...]
     alert_events: tuple[AlertEventRow, ...]
 
@@ -135,6 +161,7 @@ def list_alerts(
     engine: Database,
     caller: Reader,
     state: Annotated[list[AlertState] | None, Query(description="Only items with this status.")] = None,
+    severity: Annotated[list[Severity] | None, Query(description="Only of these severities.")] = None,
     subject: Annotated[
         str | None,
         Query(max_length=1000, description="Only alerts about this dataset or process, or that affect it."),
@@ -149,6 +176,7 @@ def list_alerts(
     found = alerts(
         engine,
         state or (),
+        severities=severity or (),
         subject=subject,
         include_affected=include_affected,
         before=before,
@@ -163,8 +191,11 @@ def list_alerts(
 
 @router.get("/alert/{alert_id}", summary="Show an alert", response_model=AlertAnswer)
 def show_alert(engine: Database, caller: Reader, alert_id: AlertId) -> Response:
-    """Show an alert with its events, notifications and acknowledgement."""
-    return shown(engine, caller, _answer(history(engine, alert_id), caller))
+    """Show an alert with its events, notifications and acknowledgement, and what it affects."""
+    found = history(engine, alert_id)
+    with transaction(engine) as cursor:
+        reached = affected(cursor, found.alert, _MAX_AFFECTED)
+    return shown(engine, caller, _answer(found, reached, caller))
 
 
 @router.post("/alert/{alert_id}/acknowledge", summary="Acknowledge an alert", response_model=AlertRow)
@@ -205,12 +236,22 @@ def _require(engine: Engine, caller: Caller, alert_id: UUID) -> None:
         caller.require(Permission.ACKNOWLEDGE, known.subject.key)
 
 
-def _answer(found: History, caller: Caller) -> AlertAnswer:
+def _answer(found: History, reached: AffectedSubjects, caller: Caller) -> AlertAnswer:
+    run_id = found.alert.facts.get("run_id")
     return AlertAnswer(
         _row(found.alert, caller),
+        sentence(found.alert, datetime.now(UTC)),
+        str(run_id) if run_id else None,
+        reached.runbook,
+        tuple(
+            AffectedRow(each.type, each.key, each.owners, each.deadline, each.status)
+            for each in reached.named
+        ),
+        reached.count,
         tuple(
             NotificationRow(
                 destination=each.recipient.destination,
+                address=each.recipient.address,
                 purpose=each.purpose,
                 step=each.step,
                 state=each.state,

@@ -1,110 +1,141 @@
-"""The page behind an alert's link: the recipient sees the alert and acknowledges it with one click, without a token.
-
-It shows the text of the notification and the present state of the alert. Opening the page changes nothing: mail
-scanners open links, but do not press buttons.
-"""
+"""Alerts: the list, and the page of one, on which its recipients acknowledge it or hand it over."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from html import escape
+from datetime import timedelta
 from http import HTTPStatus
-from typing import Annotated
-from urllib.parse import quote
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
-from sqlalchemy import Engine
-from starlette.responses import HTMLResponse
+from fastapi import APIRouter, Depends, Form, Query, Request
+from starlette.responses import RedirectResponse, Response
 
-from headrace.alerts.links import PATH, WrongLink, read, secret
-from headrace.alerts.markup import html
-from headrace.alerts.outbox import acknowledge
-from headrace.alerts.queries import LinkedNotification, history, linked_notification
-from headrace.alerts.records import Alert, AlertState
-from headrace.alerts.wording import sentence
-from headrace.context import Principal, act_as, current_context
-from headrace.errors import UnknownAlert
+from headrace.access.callers import Caller, Permission
+from headrace.alerts.records import AlertState
+from headrace.registration.registrations import StorableText as Text
+from headrace.service.api.alerts import (
+    Acknowledgement,
+    AlertId,
+    HandOver,
+    acknowledge_alert,
+    hand_alert_over,
+    list_alerts,
+    show_alert,
+)
+from headrace.service.api.paging import Cursor
+from headrace.service.api.slas import list_sla_statuses
 from headrace.service.api.subjects import Database
+from headrace.service.pages.rendering import answered, page
+from headrace.service.pages.sessions import Viewer, acts
+from headrace.severity import Severity
 
 router = APIRouter(include_in_schema=False)
-_MAX_TOKEN_LENGTH = 100
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
-    "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'",
-}
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Headrace alert</title></head><body><h1>{title}</h1>{rest}</body></html>
-"""
-_BUTTON = '<form method="post" action="{path}?t={token}"><button>Acknowledge</button></form>'
+_PER_PAGE = 50
+_STATES = (  # its address, and its name
+    (None, "Open"),
+    (AlertState.OPEN, "Not acknowledged"),
+    (AlertState.ACKNOWLEDGED, "Acknowledged"),
+    (AlertState.CLOSED, "Resolved"),
+)
+_LASTS = (
+    (timedelta(hours=1), "1 hour"),
+    (timedelta(hours=4), "4 hours"),
+    (timedelta(days=1), "1 day"),
+    (timedelta(days=3), "3 days"),
+    (timedelta(days=7), "7 days"),
+)
+
+Acknowledging = Annotated[Caller, Depends(acts(Permission.ACKNOWLEDGE))]
+Comment = Annotated[Text | None, Form(max_length=2000)]
+Lasts = Annotated[timedelta | None, Form(ge=timedelta(minutes=1), le=timedelta(days=30))]
 
 
-Token = Annotated[str, Query(alias="t", max_length=_MAX_TOKEN_LENGTH)]
-
-
-@router.get(PATH)
-def show_alert_page(engine: Database, token: Token = "") -> HTMLResponse:
-    """Show the alert, with the button if no one has acknowledged it."""
-    try:
-        notification = _linked(engine, token)
-        with act_as(_principal(notification)):
-            alert = history(engine, notification.alert_id).alert
-    except WrongLink as error:
-        return _page(f"{error}".capitalize(), "", HTTPStatus.OK)
-    except UnknownAlert:
-        return _page("Alert not found", "", HTTPStatus.NOT_FOUND)
-    title, rest = "Acknowledge this alert?", _BUTTON.format(path=PATH, token=quote(token))
-    if alert.state is AlertState.CLOSED:
-        title, rest = "Already resolved", ""
-    elif alert.acknowledged_by is not None:
-        title, rest = f"Already acknowledged by {alert.acknowledged_by}", ""
-    return _page(title, _now(alert) + rest + _sent(notification))
-
-
-@router.post(PATH)
-def acknowledge_by_link(engine: Database, token: Token = "") -> HTMLResponse:
-    """Acknowledge the alert after the button was pressed."""
-    try:
-        notification = _linked(engine, token)
-        with act_as(_principal(notification)):
-            alert = acknowledge(engine, notification.alert_id, notification.who, datetime.now(UTC))
-    except WrongLink as error:
-        return _page(f"{error}".capitalize(), "", HTTPStatus.FORBIDDEN)
-    except UnknownAlert:
-        return _page("Alert not found", "", HTTPStatus.NOT_FOUND)
-    if alert.acknowledged_by is None:
-        return _page("Already resolved", _now(alert) + "<p>No action is needed.</p>")
-    thanks = (
-        f"<p>Acknowledged by {escape(alert.acknowledged_by)}; "
-        "it does not escalate until the acknowledgement expires.</p>"
+@router.get("/alerts")
+def show_alerts(
+    request: Request,
+    engine: Database,
+    caller: Viewer,
+    state: AlertState | None = None,
+    severity: Severity | None = None,
+    subject: Annotated[str, Query(max_length=1000)] = "",
+    cursor: Cursor = None,
+) -> Response:
+    """Show the alerts that match the filters, the newest first; without a state, those that are not resolved."""
+    found = list_alerts(
+        engine,
+        caller,
+        [state] if state else [AlertState.OPEN, AlertState.ACKNOWLEDGED],
+        [severity] if severity else None,
+        subject.strip() or None,
+        cursor,
+        _PER_PAGE,
     )
-    return _page("Thank you", _now(alert) + thanks)
-
-
-def _linked(engine: Engine, token: str) -> LinkedNotification:
-    """Return the notification of a link. Raises WrongLink or UnknownAlert."""
-    key = secret(current_context().settings)
-    if key is None:
-        raise WrongLink("links to alerts are disabled: HEADRACE_ALERT_SECRET is not set")
-    return linked_notification(engine, read(token, key))
-
-
-def _principal(notification: LinkedNotification) -> Principal:
-    return Principal(
-        notification.organisation_id, notification.organisation, notification.who, audit_only=True
+    return page(
+        request,
+        "alerts.html",
+        found=answered(found),
+        subject=subject,
+        states=_STATES,
+        severities=list(reversed(Severity)),
     )
 
 
-def _now(alert: Alert) -> str:
-    return f"<p>{escape(sentence(alert, datetime.now(UTC)))}</p>"
+@router.get("/alerts/{alert_id}")
+def show_alert_page(request: Request, engine: Database, caller: Viewer, alert_id: AlertId) -> Response:
+    """Show an alert: what to do, what happened, what it affects, and who was notified."""
+    found = answered(show_alert(engine, caller, alert_id))
+    key = found["alert"]["key"]
+    return page(
+        request,
+        "alert.html",
+        found=found,
+        alert=found["alert"],
+        objectives=answered(list_sla_statuses(engine, caller, key=[key]))["items"],
+        thread=_thread(found),
+        next_step=min(
+            (each for each in found["notifications"] if each["state"] == "PENDING"),
+            key=lambda each: each["due_at"],
+            default=None,
+        ),
+        may_act=caller.may(
+            Permission.ACKNOWLEDGE, key if found["alert"]["subject_type"] == "DATASET" else None
+        ),
+        lasts=[(f"PT{int(span.total_seconds())}S", name) for span, name in _LASTS],
+    )
 
 
-def _sent(notification: LinkedNotification) -> str:
-    if notification.title is None or notification.body is None:
-        return ""
-    return f"<h2>{escape(notification.title)}</h2>{html(notification.body)}"
+@router.post("/alerts/{alert_id}/acknowledge")
+def acknowledge_on_page(
+    engine: Database,
+    caller: Acknowledging,
+    alert_id: AlertId,
+    comment: Comment = None,
+    lasts: Lasts = None,
+) -> Response:
+    """Acknowledge an alert, or renew the acknowledgement."""
+    acknowledge_alert(engine, caller, alert_id, Acknowledgement(comment=comment, lasts=lasts))
+    return RedirectResponse(f"/alerts/{alert_id}", HTTPStatus.SEE_OTHER)
 
 
-def _page(title: str, rest: str, status: HTTPStatus = HTTPStatus.OK) -> HTMLResponse:
-    return HTMLResponse(_PAGE.format(title=escape(title), rest=rest), status, _HEADERS)
+@router.post("/alerts/{alert_id}/hand-over")
+def hand_over_on_page(
+    engine: Database,
+    caller: Acknowledging,
+    alert_id: AlertId,
+    to: Annotated[Text, Form(min_length=1, max_length=500)],
+    comment: Comment = None,
+    lasts: Lasts = None,
+) -> Response:
+    """Hand an acknowledged alert over to a person or an owner."""
+    hand_alert_over(engine, caller, alert_id, HandOver(to=to, comment=comment, lasts=lasts))
+    return RedirectResponse(f"/alerts/{alert_id}", HTTPStatus.SEE_OTHER)
+
+
+def _thread(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the events, notifications and acknowledgements of an alert in order, each with its type."""
+    notifications = [
+        {**each, "type": "notification", "at": each["sent_at"] or each["due_at"]}
+        for each in found["notifications"]
+    ]
+    events = [{**each, "type": "event"} for each in found["alert_events"]]
+    acknowledgements = [{**each, "type": "acknowledgement"} for each in found["alert"]["acknowledgements"]]
+    return sorted((*events, *notifications, *acknowledgements), key=lambda each: each["at"])

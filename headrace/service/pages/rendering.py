@@ -48,10 +48,13 @@ _UNITS = (
 )
 _STATES = {  # the colour of a status: always beside its word and a shape
     "good": {"ON_TRACK", "SUCCESS", "COMPATIBLE", "PASS", "PUBLISHED", "CLOSED", "ACTIVE", "SENT", "APPROVED", "MET"},
-    "warn": {"AT_RISK", "MET_LATE", "WARN", "WARNING", "ACKNOWLEDGED", "PENDING", "DEPRECATED", "SKIPPED"},
+    "warn": {
+        "AT_RISK", "MET_LATE", "WARN", "WARNING", "ACKNOWLEDGED", "PENDING", "DEPRECATED", "SKIPPED",
+        "UNUSUAL_ROW_COUNT", "SCHEMA_CHANGED",
+    },
     "bad": {
         "LATE", "MISSED", "FAILED", "FAIL", "ERROR", "CRITICAL", "BLOCKED", "OPEN", "REJECTED", "TERMINATED",
-        "LOST", "BREAKING",
+        "LOST", "BREAKING", "RUN_FAILED", "CHECK_FAILED", "SENSOR_SILENT",
     },
     "live": {"RUNNING", "STARTING", "RESTARTED", "INFO"},
 }  # fmt: skip
@@ -100,6 +103,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "ago": ago,
         "clock": clock,
+        "time_of_day": time_of_day,
         "count": count,
         "duration": duration,
         "size": size,
@@ -138,6 +142,12 @@ def clock(value: str | datetime | None) -> Markup:
         return escape(_NONE)
     at = moment(value)
     return _time(at, f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC", "clock")
+
+
+def time_of_day(value: str | datetime) -> Markup:
+    """Return the time of day in UTC, which the browser shows in the reader's zone, with the date on hover."""
+    at = moment(value)
+    return _time(at, f"{at.astimezone(UTC):%H:%M}", "time")
 
 
 def _time(at: datetime, text: str, kind: str) -> Markup:

@@ -8,11 +8,14 @@ from starlette.middleware.sessions import SessionMiddleware
 from headrace.context import current_context
 from headrace.service.pages import (
     access,
+    alert_links,
     alerts,
     approvals,
     datasets,
+    incidents,
     platform,
     sign_in,
+    slas,
     static_files,
     tonight,
 )
@@ -22,7 +25,19 @@ from headrace.service.pages.sessions import SIGN_IN, SignInRequired, ask_to_sign
 
 def include(app: FastAPI) -> None:
     """Add the routes of the pages to those of the API."""
-    for module in (tonight, datasets, approvals, access, platform, alerts, sign_in, static_files):
+    for module in (
+        tonight,
+        datasets,
+        slas,
+        alerts,
+        alert_links,
+        incidents,
+        approvals,
+        access,
+        platform,
+        sign_in,
+        static_files,
+    ):
         app.include_router(module.router)
 
 

@@ -8,22 +8,22 @@ from starlette.responses import Response
 from headrace.alerts.records import AlertState
 from headrace.service.api.alerts import list_alerts
 from headrace.service.api.recent import show_recent
-from headrace.service.api.slas import list_sla_statuses
+from headrace.service.api.slas import SlaOrder, list_sla_statuses
 from headrace.service.api.subjects import Database
 from headrace.service.pages.rendering import answered, page
 from headrace.service.pages.sessions import Viewer
-from headrace.slas.status import OUT_OF_ORDER, SlaStatus
+from headrace.slas.status import OUT_OF_ORDER
 
 router = APIRouter(include_in_schema=False)
 _MAX_ROWS = 20  # of each list, with the way to the rest
-_WORST_FIRST = (SlaStatus.LATE, SlaStatus.MISSED, SlaStatus.AT_RISK)
 
 
 @router.get("/")
 def show_tonight(request: Request, engine: Database, caller: Viewer) -> Response:
     """Show what needs attention now. The browser asks for its part `#live` again and again."""
-    objectives = answered(list_sla_statuses(engine, caller, state=list(OUT_OF_ORDER), limit=500))["items"]
-    objectives.sort(key=lambda each: (_WORST_FIRST.index(each["state"]), each["deadline"] or ""))
+    objectives = answered(
+        list_sla_statuses(engine, caller, state=list(OUT_OF_ORDER), order=SlaOrder.WORST, limit=500)
+    )["items"]
     alerts = answered(
         list_alerts(engine, caller, state=[AlertState.OPEN, AlertState.ACKNOWLEDGED], limit=_MAX_ROWS + 1)
     )

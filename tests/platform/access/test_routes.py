@@ -355,7 +355,21 @@ FROM catalog.dataset WHERE organisation_id = %s AND full_name = 'crm/people'
 ON CONFLICT (alert_id) DO UPDATE SET round = 0
 RETURNING alert_id
 """
+_INCIDENT = """
+INSERT INTO catalog.incident (incident_id, organisation_id, cause_type, cause_key, dataset_id, reason,
+                              severity, opened_at)
+SELECT md5('incident')::uuid, organisation_id, 'DATASET', full_name, dataset_id, 'late', 'ERROR', now()
+FROM catalog.dataset WHERE organisation_id = %s AND full_name = 'crm/people'
+ON CONFLICT (incident_id) DO UPDATE SET reason = 'late'
+RETURNING incident_id
+"""
 _BODIES = {
+    "/api/v1/sla/outages": {
+        "subjects": "mart/*",
+        "begins_at": "2030-01-01T00:00:00Z",
+        "ends_at": "2030-01-02T00:00:00Z",
+        "reason": "the cluster moves",
+    },
     "/api/v1/alert/{alert_id}/acknowledge": {},
     "/api/v1/alert/{alert_id}/hand-over": {"to": "bob"},
     "/api/v1/lineage": {},
@@ -377,6 +391,7 @@ _QUERIES = {
     "/api/v1/dataset/named": "namespace=headrace://default&name=crm/people",
     "/api/v1/search": "q=people",
     "/api/v1/sla/history": "key=crm/people",
+    "/api/v1/sla/explanation": "key=crm/people",
     "/api/v1/dataset/{dataset:key}/column-lineage-changes": "before={tag}&after={tag}",
 }
 
@@ -423,6 +438,7 @@ def _ids(engine: Engine) -> dict[str, str]:
         ).fetchone()
         registration = waiting["reg_id"] if waiting else _request(cursor)
         alert = cursor.execute(_ALERT, [organisation]).fetchone()
+        incident = cursor.execute(_INCIDENT, [organisation]).fetchone()
     return {
         "dataset": "crm/people",
         "process": "crm/people",
@@ -430,6 +446,7 @@ def _ids(engine: Engine) -> dict[str, str]:
         "tag": version["version_tag"],
         "registration_id": str(registration),
         "alert_id": str(alert["alert_id"]),
+        "incident_id": str(incident["incident_id"]),
     }
 
 

@@ -11,7 +11,10 @@ FROM (
           FROM catalog.alert_event event
           JOIN catalog.incident whole USING (incident_id)
           WHERE event.organisation_id = %(organisation)s AND event.subject = %(key)s))
-    ORDER BY opened_at DESC, incident_id
+      AND (%(incident)s::uuid IS NULL OR incident_id = %(incident)s)
+      AND (%(part_of)s::uuid IS NULL OR part_of = %(part_of)s)
+      AND (opened_at, incident_id) < (%(before)s, %(before_id)s)
+    ORDER BY opened_at DESC, incident_id DESC
     LIMIT %(limit)s
 ) incident
 LEFT JOIN catalog.dataset USING (dataset_id)
@@ -65,4 +68,4 @@ LEFT JOIN LATERAL (
         LIMIT 200
     ) datasets
 ) below ON true
-ORDER BY incident.opened_at DESC, incident.incident_id
+ORDER BY incident.opened_at DESC, incident.incident_id DESC

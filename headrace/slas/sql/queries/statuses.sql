@@ -14,6 +14,10 @@ LEFT JOIN LATERAL ( -- objects hidden from the caller are not named
     UNION ALL
     SELECT process_key FROM catalog.process WHERE process_id = objective.waits_for_id
 ) waited ON objective.waits_for IS NOT NULL
+CROSS JOIN LATERAL ( -- `ranked` is empty where the order is by key
+    SELECT coalesce(array_position(%(ranked)s::text[], objective.state), 0) AS rank,
+           CASE WHEN cardinality(%(ranked)s::text[]) = 0 THEN 'infinity' ELSE coalesce(objective.deadline, 'infinity') END AS due
+) place
 WHERE objective.organisation_id = %(organisation)s
   AND (cardinality(%(states)s::text[]) = 0 OR objective.state = ANY (%(states)s))
   AND (cardinality(%(kinds)s::text[]) = 0 OR objective.kind = ANY (%(kinds)s))
@@ -26,6 +30,7 @@ WHERE objective.organisation_id = %(organisation)s
            WHERE organisation_id = %(organisation)s AND process_key = ANY (%(keys)s)))
   AND (%(domain)s::text IS NULL OR catalog.domain_of(subject.key) = %(domain)s)
   AND (%(owner)s::text IS NULL OR %(owner)s = ANY (subject.owners))
-  AND (subject.key, objective.kind, objective.ordinal) > (%(key)s::text COLLATE "C", %(kind)s::text COLLATE "C", %(ordinal)s::int)
-ORDER BY subject.key, objective.kind, objective.ordinal
+  AND (place.rank, place.due, subject.key, objective.kind, objective.ordinal)
+      > (%(rank)s::int, coalesce(%(due)s::timestamptz, 'infinity'), %(key)s::text COLLATE "C", %(kind)s::text COLLATE "C", %(ordinal)s::int)
+ORDER BY place.rank, place.due, subject.key, objective.kind, objective.ordinal
 LIMIT %(limit)s

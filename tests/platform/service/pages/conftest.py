@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from headrace.access.callers import Role
 from headrace.access.grants import grant
-from headrace.access.sessions import open_session
+from headrace.access.sessions import open_session, session_of
 from headrace.service.pages.sessions import COOKIE
 from headrace.settings import settings
 
@@ -33,6 +33,11 @@ class Browser:
         assert response.status_code == status
         assert response.headers["content-type"].startswith("text/html")
         return response.text
+
+    def post(self, action: str, **fields: str) -> Response:
+        """Send a form that no page shows, with the token that those of this session have."""
+        token = session_of(self.client.app.state.engine, self.client.cookies[COOKIE]).form_token  # type: ignore[attr-defined]
+        return self.client.post(action, data={**fields, "form_token": token})
 
     def submit(self, page: str, action: str, **fields: str | list[str]) -> Response:
         """Send a form of the page at the address `page`."""

@@ -8,6 +8,7 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
 ];
 const AGE = new Intl.RelativeTimeFormat("en", { numeric: "always", style: "short" });
 const CLOCK = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "short" });
+const TIME = new Intl.DateTimeFormat("sv-SE", { timeStyle: "short" });
 const ZONE = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
 const REFRESH_MS = 10_000;
 
@@ -21,11 +22,15 @@ function zone(at: Date): string {
   return ZONE.formatToParts(at).find((part) => part.type === "timeZoneName")?.value ?? "";
 }
 
+function words(at: Date, kind: string | undefined, now: Date): string {
+  if (kind === "age") return age(at, now);
+  return kind === "time" ? TIME.format(at) : `${CLOCK.format(at)} ${zone(at)}`;
+}
+
 function show(): void {
   const now = new Date();
   for (const time of document.querySelectorAll<HTMLTimeElement>("time[data-show]")) {
-    const at = new Date(time.dateTime);
-    const text = time.dataset.show === "age" ? age(at, now) : `${CLOCK.format(at)} ${zone(at)}`;
+    const text = words(new Date(time.dateTime), time.dataset.show, now);
     if (time.textContent !== text) time.textContent = text;
   }
 }
