@@ -190,6 +190,10 @@ class Settings(BaseSettings):
         default="http://127.0.0.1:3200",
         description="The address of the HTTP service, for runs and alert links; `headrace up` sets it.",
     )
+    dagster_url: str | None = Field(
+        default=None,
+        description="The address of Dagster's UI, for links of the pages; `headrace up` sets it.",
+    )
     alert_secret: SecretStr | None = Field(
         default=None,
         min_length=32,

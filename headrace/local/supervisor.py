@@ -67,7 +67,7 @@ def up(port: int | None = None, *, workspace: Path | None = None, say: Say = _pr
         service_url = f"http://{webserver.HOST}:{service_port}"
         session.write_note(home, Session(os.getpid(), url, service_url))
         say("Starting Headrace; Ctrl-C stops it.")
-        os.environ.update({**environment(), **_shared(service_url)})
+        os.environ.update({**environment(), **_shared(url, service_url)})
         workspace = workspace or project_root() / "workspace.yaml"
         with parts.running(home, workspace, port, service_port, stop_wanted, say) as services:
             if not stop_wanted.is_set():
@@ -156,12 +156,15 @@ def _signalled() -> Iterator[Event]:
             signal.signal(number, handler)
 
 
-def _shared(service_url: str) -> dict[str, str]:
+def _shared(dagster_url: str, service_url: str) -> dict[str, str]:
     """Return the settings shared by every project that this `up` serves, whatever its own headrace.toml contains."""
     here = current_context().settings
-    return {"HEADRACE_SERVICE_URL": service_url, "HEADRACE_ARCHIVE": here.archive_location} | (
-        {"HEADRACE_DATABASE_URL": here.database_url} if here.database_url else {}
-    )
+    shared = {
+        "HEADRACE_SERVICE_URL": service_url,
+        "HEADRACE_DAGSTER_URL": here.dagster_url or dagster_url,
+        "HEADRACE_ARCHIVE": here.archive_location,
+    }
+    return shared | ({"HEADRACE_DATABASE_URL": here.database_url} if here.database_url else {})
 
 
 @contextmanager

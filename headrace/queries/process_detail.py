@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import Engine
 
-from headrace.access.sensitivity import Public, Sensitive, SubjectKey
+from headrace.access.sensitivity import ProcessKey, Public, Sensitive, SubjectKey
 from headrace.catalog.records import RunState, Technology
 from headrace.context import current_context
 from headrace.database.connection import transaction
@@ -19,7 +19,8 @@ MAX_NEIGHBOURS = 500  # inputs, and outputs, shown with a process
 
 @dataclass(frozen=True, slots=True)
 class ProcessSummary:
-    """A process in a list. external_name, instance: its external name, and the scheduler instance."""
+    """A process in a list, with its newest run. external_name, instance: its external name, and the scheduler
+    instance."""
 
     process_id: UUID
     key: SubjectKey
@@ -29,11 +30,18 @@ class ProcessSummary:
     lifecycle: Public[str]
     owners: Public[tuple[str, ...]]
     description: Public[str | None]
+    last_run_id: UUID | None
+    last_run_state: RunState | None
+    last_run_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessDetail:
-    """A process as last declared, scanned or reported, with its current inputs and outputs."""
+    """A process as last declared, scanned or reported, with its current inputs and outputs.
+
+    job_type, machine, schedule: of a scheduler's job; its schedule in words. box: its box; members: the processes in
+    it. declared_at: file:line of its definition.
+    """
 
     process_id: UUID
     key: SubjectKey
@@ -52,6 +60,12 @@ class ProcessDetail:
     updated_at: datetime
     inputs: Public[tuple[str, ...]]
     outputs: Public[tuple[str, ...]]
+    job_type: Public[str | None]
+    machine: Public[str | None]
+    schedule: Public[str | None]
+    box: ProcessKey | None
+    members: Public[tuple[str, ...]]
+    declared_at: Public[str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +84,30 @@ class RunRow:
     external_run: Public[str | None]
 
 
+@dataclass(frozen=True, slots=True)
+class ChildRun:
+    """A run within another one, as of a job in the run of its box."""
+
+    run_id: UUID
+    process_key: ProcessKey
+    state: RunState
+    started_at: datetime
+    ended_at: datetime | None
+    attempt: int
+
+
 def process_page(
     engine: Engine,
+    words: str = "",
     *,
     technology: Technology | None = None,
     lifecycle: str | None = None,
     after: str = "",
     limit: int = 100,
 ) -> list[ProcessSummary]:
-    """Return processes ordered by key, after the key `after`."""
+    """Return processes ordered by key, after the key `after`. words: each in key, description or an owner."""
     parameters = {
+        "words": [f"%{_literal(word)}%" for word in words.split()],
         "organisation": current_context().organisation_id,
         "technology": technology,
         "lifecycle": lifecycle,
@@ -88,7 +116,16 @@ def process_page(
     }
     with transaction(engine) as cursor:
         rows = statement("runs/process_page").execute(cursor, parameters).fetchall()
-    return [ProcessSummary(**{**row, "owners": tuple(row["owners"])}) for row in rows]
+    return [
+        ProcessSummary(
+            **{
+                **row,
+                "owners": tuple(row["owners"]),
+                "last_run_state": row["last_run_state"] and RunState(row["last_run_state"]),
+            }
+        )
+        for row in rows
+    ]
 
 
 def process_id(engine: Engine, named: str) -> UUID:
@@ -113,7 +150,7 @@ def process(engine: Engine, process_id: UUID) -> ProcessDetail:
         row = statement("runs/process").execute(cursor, parameters).fetchone()
     if row is None:
         raise UnknownProcess(f"no process {process_id}")
-    sequences = {name: tuple(row[name]) for name in ("owners", "inputs", "outputs")}
+    sequences = {name: tuple(row[name]) for name in ("owners", "inputs", "outputs", "members")}
     return ProcessDetail(**{**row, **sequences})
 
 
@@ -141,11 +178,23 @@ def process_runs(
     ]
 
 
+def child_runs(engine: Engine, run_id: UUID, limit: int) -> list[ChildRun]:
+    """Return the runs within a run, in the order of their starts."""
+    with transaction(engine) as cursor:
+        rows = statement("runs/child_runs").execute(cursor, {"run_id": run_id, "limit": limit}).fetchall()
+    return [ChildRun(**{**row, "state": RunState(row["state"])}) for row in rows]
+
+
 def last_success(engine: Engine, dataset_id: UUID) -> UUID | None:
     """Return the newest successful run that produced the dataset, or None."""
     with transaction(engine) as cursor:
         row = statement("runs/last_success").execute(cursor, {"dataset_id": dataset_id}).fetchone()
     return row["run_id"] if row else None
+
+
+def _literal(word: str) -> str:
+    """Return a text as a pattern of LIKE that matches it only."""
+    return word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 def uuid_of(named: str) -> UUID | None:

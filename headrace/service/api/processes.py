@@ -14,9 +14,11 @@ from headrace.access.sensitivity import Public
 from headrace.catalog.records import RunState, Technology
 from headrace.queries.facets import FacetRow, facets
 from headrace.queries.process_detail import (
+    ChildRun,
     ProcessDetail,
     ProcessSummary,
     RunRow,
+    child_runs,
     process,
     process_page,
     process_runs,
@@ -57,6 +59,9 @@ class RunAnswer:
 def list_processes(
     engine: Database,
     caller: Reader,
+    q: Annotated[
+        str, Query(max_length=500, description="Only with these words in key, description or owner.")
+    ] = "",
     technology: Annotated[Technology | None, Query(description="Only processes of this technology.")] = None,
     lifecycle: Annotated[
         Literal["ACTIVE", "UNSCANNED", "RETIRED"] | None, Query(description="Only items with this status.")
@@ -66,7 +71,7 @@ def list_processes(
 ) -> Response:
     """List processes of every kind, ordered by key."""
     (after,) = place_of(cursor, tuple[str]) if cursor else ("",)
-    rows = process_page(engine, technology=technology, lifecycle=lifecycle, after=after, limit=limit + 1)
+    rows = process_page(engine, q, technology=technology, lifecycle=lifecycle, after=after, limit=limit + 1)
     following = cursor_of(rows[limit - 1].key) if len(rows) > limit else None
     return shown(engine, caller, Page(items=rows[:limit], next=following))
 
@@ -114,6 +119,40 @@ def show_process(engine: Database, caller: Reader, process_id: Process) -> Respo
         facets=facets(engine, "PROCESS", process_id),
     )
     return shown(engine, caller, answer, answer.process.key)
+
+
+@router.get("/run", summary="Find runs by an id", tags=["processes"], response_model=list[RunReport])
+def find_runs_by_id(
+    engine: Database,
+    caller: Reader,
+    run: Annotated[
+        str,
+        Query(
+            min_length=1,
+            max_length=100,
+            description="A run's id or its beginning, a Dagster run's id, or a scheduler's run number.",
+        ),
+    ],
+) -> Response:
+    """Show the run with this id or number; of a Dagster run, all its runs."""
+    return shown(engine, caller, list(explain_run(engine, run)))
+
+
+@router.get(
+    "/run/{run_id}/children",
+    summary="List the runs within a run",
+    tags=["processes"],
+    response_model=list[ChildRun],
+)
+def list_child_runs(
+    engine: Database,
+    caller: Reader,
+    run_id: Annotated[UUID, Path(description="The run's id.")],
+    limit: Limit = 100,
+) -> Response:
+    """List the runs of a box's jobs within a run of the box, by start."""
+    explain_run(engine, run_id)
+    return shown(engine, caller, child_runs(engine, run_id, limit))
 
 
 @router.get("/run/{run_id}", summary="Show a run", tags=["processes"], response_model=RunAnswer)

@@ -49,14 +49,14 @@ _UNITS = (
 _STATES = {  # the colour of a status: always beside its word and a shape
     "good": {"ON_TRACK", "SUCCESS", "COMPATIBLE", "PASS", "PUBLISHED", "CLOSED", "ACTIVE", "SENT", "APPROVED", "MET"},
     "warn": {
-        "AT_RISK", "MET_LATE", "WARN", "WARNING", "ACKNOWLEDGED", "PENDING", "DEPRECATED", "SKIPPED",
+        "AT_RISK", "MET_LATE", "WARN", "WARNING", "ACKNOWLEDGED", "PENDING", "HELD", "DEPRECATED", "SKIPPED",
         "UNUSUAL_ROW_COUNT", "SCHEMA_CHANGED",
     },
     "bad": {
         "LATE", "MISSED", "FAILED", "FAIL", "ERROR", "CRITICAL", "BLOCKED", "OPEN", "REJECTED", "TERMINATED",
         "LOST", "BREAKING", "RUN_FAILED", "CHECK_FAILED", "SENSOR_SILENT",
     },
-    "live": {"RUNNING", "STARTING", "RESTARTED", "INFO"},
+    "live": {"RUNNING", "QUEUED", "STARTING", "RESTARTED", "INFO"},
 }  # fmt: skip
 
 
@@ -106,6 +106,7 @@ def _environment() -> Environment:
         "time_of_day": time_of_day,
         "count": count,
         "duration": duration,
+        "seconds": seconds,
         "size": size,
         "share": share,
         "words": words,
@@ -155,6 +156,13 @@ def _time(at: datetime, text: str, kind: str) -> Markup:
     return Markup('<time datetime="{}" data-show="{}" title="{}">{}</time>').format(
         utc.isoformat(timespec="seconds"), kind, f"{utc:%Y-%m-%d %H:%M:%S} UTC", text
     )
+
+
+def seconds(run: Mapping[str, Any]) -> float | None:
+    """Return the seconds between start and end of a run or an attempt; None while it is running."""
+    if run["ended_at"] is None:
+        return None
+    return (moment(run["ended_at"]) - moment(run["started_at"])).total_seconds()
 
 
 def duration(value: timedelta | float | None) -> str:

@@ -14,6 +14,7 @@ from headrace.service.pages import (
     datasets,
     incidents,
     platform,
+    runs,
     sign_in,
     slas,
     static_files,
@@ -28,6 +29,7 @@ def include(app: FastAPI) -> None:
     for module in (
         tonight,
         datasets,
+        runs,
         slas,
         alerts,
         alert_links,

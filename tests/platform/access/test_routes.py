@@ -390,6 +390,7 @@ _BODIES = {
 _QUERIES = {
     "/api/v1/dataset/named": "namespace=headrace://default&name=crm/people",
     "/api/v1/search": "q=people",
+    "/api/v1/run": "run={run_id}",
     "/api/v1/sla/history": "key=crm/people",
     "/api/v1/sla/explanation": "key=crm/people",
     "/api/v1/dataset/{dataset:key}/column-lineage-changes": "before={tag}&after={tag}",

@@ -224,6 +224,14 @@ def test_shows_processes_and_runs(reader: TestClient, run_id: UUID) -> None:
     assert all_of(reader, "process/mart/delays/runs", state="FAILED") == []
     run = got(reader, f"run/{run_id}")
     assert [output["version"]["tag"] for output in run["run"]["outputs"]] == ["second"]
+    assert [each["run_id"] for each in got(reader, "run", run=str(run_id)[:13])] == [str(run_id)]
+    assert got(reader, f"run/{run_id}/children") == []
+
+
+def test_finds_processes_by_words(reader: TestClient, run_id: UUID) -> None:
+    found = all_of(reader, "process", q="MART elay")
+    assert [(row["key"], row["last_run_id"]) for row in found] == [("mart/delays", str(run_id))]
+    assert all_of(reader, "process", q="mart_delays") == all_of(reader, "process", q="%") == []
 
 
 def test_shows_sla_history(reader: TestClient, catalog: Engine, run_id: UUID) -> None:
