@@ -14,7 +14,7 @@ from headrace.autosys.jobs import Edge, Job, Trigger
 from headrace.autosys.lint import lint
 from headrace.autosys.schedules import Schedule
 from headrace.autosys.starts import Clock, NoStartError, Start, next_start, starts
-from headrace.autosys.wording import start_in_words
+from headrace.autosys.wording import condition_in_words, start_in_words
 
 __all__ = [
     "Calendars",
@@ -35,6 +35,7 @@ __all__ = [
     "Trigger",
     "census",
     "compare",
+    "condition_in_words",
     "lint",
     "next_start",
     "read_calendars",

@@ -1,8 +1,18 @@
-"""Describe in words what starts a job."""
+"""Describe in words what starts a job, and the conditions of its start."""
 
 from collections.abc import Iterator, Sequence
 from datetime import time
 
+from headrace.autosys.conditions import (
+    AllOf,
+    AnyOf,
+    Condition,
+    ExitIs,
+    GlobalIs,
+    JobIs,
+    Lookback,
+    RequiredStatus,
+)
 from headrace.autosys.jobs import Job, Trigger
 from headrace.autosys.schedules import Must, Schedule
 
@@ -22,6 +32,48 @@ def start_in_words(job: Job) -> str:
     elif not parts:
         parts.append("by hand, or by an event")
     return ", ".join(parts)
+
+
+_STATUSES = {
+    RequiredStatus.SUCCESS: "has succeeded",
+    RequiredStatus.FAILURE: "has failed",
+    RequiredStatus.DONE: "has ended",
+    RequiredStatus.TERMINATED: "was terminated",
+    RequiredStatus.NOT_RUNNING: "is not running",
+}
+
+
+def condition_in_words(condition: Condition) -> str:
+    """Describe a condition: `A has succeeded and B is not running` for `s(A) & n(B)`."""
+    match condition:
+        case AllOf(parts) | AnyOf(parts):
+            word = " and " if isinstance(condition, AllOf) else " or "
+            return word.join(
+                f"({condition_in_words(part)})"
+                if isinstance(part, AllOf | AnyOf)
+                else condition_in_words(part)
+                for part in parts
+            )
+        case JobIs():
+            return f"{_job(condition)} {_STATUSES[condition.wanted]}{_within(condition.lookback)}"
+        case ExitIs():
+            code = f"exit code of {_job(condition)} {condition.operator} {condition.code}"
+            return f"{code}{_within(condition.lookback)}"
+        case GlobalIs():
+            return f"variable {condition.name} {condition.operator} {condition.value}"
+
+
+def _job(atom: JobIs | ExitIs) -> str:
+    return f"{atom.job} of {atom.instance}" if atom.instance else atom.job
+
+
+def _within(lookback: Lookback | None) -> str:
+    if lookback is None or lookback.minutes is None:
+        return ""
+    if not lookback.minutes:
+        return " since the last run"
+    hours, minutes = divmod(lookback.minutes, 60)
+    return f" in the last {' '.join([f'{hours} h'] * bool(hours) + [f'{minutes} min'] * bool(minutes))}"
 
 
 def schedule_in_words(schedule: Schedule) -> str:

@@ -65,7 +65,7 @@ class ProcessDetail:
     schedule: Public[str | None]
     box: ProcessKey | None
     members: Public[tuple[str, ...]]
-    declared_at: Public[str | None]
+    declared_at: Annotated[str | None, Sensitive.LOCATION]
 
 
 @dataclass(frozen=True, slots=True)

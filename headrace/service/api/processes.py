@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import UUID
 
@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from headrace.access.sensitivity import Public
 from headrace.catalog.records import RunState, Technology
+from headrace.estates.next_runs import NextRun, next_run
 from headrace.queries.facets import FacetRow, facets
 from headrace.queries.process_detail import (
     ChildRun,
@@ -106,6 +107,24 @@ def list_runs(
     last = rows[limit - 1] if len(rows) > limit else None
     following = cursor_of(last.started_at, last.run_id) if last else None
     return shown(engine, caller, Page(items=rows[:limit], next=following), about)
+
+
+@router.get(
+    "/process/{process:key}/next-run",
+    summary="Forecast the next run of an Autosys job",
+    tags=["processes"],
+    response_model=NextRun | None,
+)
+def show_next_run(engine: Database, caller: Reader, process_id: Process) -> Response:
+    """Forecast when a job next starts and finishes, and why, from the scanned files and the runs of the last 90 days;
+    null for other processes."""
+    about = process(engine, process_id)
+    found = (
+        next_run(engine, about.instance, about.external_name, datetime.now(UTC))
+        if about.technology == Technology.AUTOSYS and about.external_name is not None
+        else None
+    )
+    return shown(engine, caller, found, about.key)
 
 
 @router.get(

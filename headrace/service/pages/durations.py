@@ -38,11 +38,13 @@ def durations(runs: Sequence[Mapping[str, Any]], here: str | None = None) -> Dur
     others."""
     known = [(run, took) for run in reversed(runs) if (took := seconds(run)) is not None]
     longest = max((took for _, took in known), default=0.0)
+    if known and not longest:
+        return Durations((), "How long its runs took is unknown: their starts were not reported.")
     bars = tuple(
         Bar(
             run_id=run["run_id"],
             state=run["state"],
-            share=took / longest if longest else 0.0,
+            share=took / longest,
             seconds=took,
             started_at=moment(run["started_at"]),
             here=run["run_id"] == here,

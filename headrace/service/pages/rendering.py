@@ -33,6 +33,7 @@ HEADERS = {
 PAGES = (
     ("/", "Tonight", Permission.READ),
     ("/datasets", "Datasets", Permission.READ),
+    ("/processes", "Processes", Permission.READ),
     ("/slas", "SLAs", Permission.READ),
     ("/alerts", "Alerts", Permission.READ),
     ("/approvals", "Approvals", Permission.REVIEW),

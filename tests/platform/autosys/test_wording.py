@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from headrace.autosys.census import census
-from headrace.autosys.wording import start_in_words
+from headrace.autosys.conditions import parse
+from headrace.autosys.wording import condition_in_words, start_in_words
 
 from .building import estate
 
@@ -56,3 +57,19 @@ def test_everything_is_counted() -> None:
     assert (counted.boxes, counted.nested, counted.machines, counted.owners) == (2, 1, 2, 2)
     assert (counted.edges, counted.elsewhere) == (2, 1)
     assert counted.others == {"machine": 1}
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("s(A)", "A has succeeded"),
+        ("d(A^PRD, 24.30) & n(B)", "A of PRD has ended in the last 24 h 30 min and B is not running"),
+        (
+            "(f(A, 0) | t(A)) & s(B, 9999)",
+            "(A has failed since the last run or A was terminated) and B has succeeded",
+        ),
+        ('e(A) <= 3 & v(DAY) = "MON"', "exit code of A <= 3 and variable DAY = MON"),
+    ],
+)
+def test_conditions_in_words(condition: str, words: str) -> None:
+    assert condition_in_words(parse(condition)) == words

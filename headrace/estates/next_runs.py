@@ -1,0 +1,84 @@
+"""The next run of an Autosys job, forecast from the scans and from past runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from threading import Lock
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import Engine
+
+from headrace.access.sensitivity import Public
+from headrace.autosys import Clock, Estate, Forecast
+from headrace.catalog.records import Technology
+from headrace.context import current_context
+from headrace.database.connection import transaction
+from headrace.database.row_security import is_narrow
+from headrace.estates.stored_estate import stored_estate
+from headrace.queries.runtimes import mean_runtimes
+
+_NEWEST_SCAN = """
+SELECT scan_id FROM catalog.estate_scan WHERE organisation_id = %s ORDER BY scanned_at DESC, scan_id LIMIT 1
+"""
+_MAX_ESTATES = 2  # estates kept in memory
+_READING = Lock()  # an estate is read by one thread, and the others wait for it
+
+
+@dataclass(frozen=True, slots=True)
+class NextRun:
+    """The next run of a job, if its predecessors succeed and take their usual time.
+
+    starts_at, finishes_at: None if unknown; not_before: a lower bound of the start then. must_start, must_complete: the
+    times by which it has to. zone: of the job's own schedule; None if it has none. why: one reason per line, empty for
+    a caller who may not see every job.
+    """
+
+    starts_at: datetime | None
+    not_before: datetime | None
+    finishes_at: datetime | None
+    must_start: datetime | None
+    must_complete: datetime | None
+    zone: Public[str | None]
+    why: Public[tuple[str, ...]]
+
+
+def next_run(engine: Engine, instance: str, job: str, after: datetime) -> NextRun | None:
+    """Forecast the first run of a job after a time; None if no scan has the job.
+
+    A caller who may not see every job gets a forecast from those that they may see.
+    """
+    estate = _estate(engine, instance)
+    if job not in estate.jobs:
+        return None
+    calendars = estate.calendars
+    clock = Clock(ZoneInfo("UTC"), calendars.calendars, calendars.cycles)
+    forecast = Forecast(estate, after, clock, mean_runtimes(engine, Technology.AUTOSYS, instance))
+    start, finish = forecast.start(job), forecast.finish(job)
+    schedule, due = estate.jobs[job].schedule, start.clock
+    return NextRun(
+        starts_at=start.at,
+        not_before=start.not_before,
+        finishes_at=finish.at,
+        must_start=due.must_start if due else None,
+        must_complete=due.must_complete if due else None,
+        zone=(schedule.timezone or "UTC, as the job has no time zone") if schedule.starts_itself else None,
+        why=() if is_narrow() else start.why,
+    )
+
+
+def _estate(engine: Engine, instance: str) -> Estate:
+    if is_narrow():
+        return stored_estate(engine, instance)
+    with transaction(engine) as cursor:
+        row = cursor.execute(_NEWEST_SCAN, [current_context().organisation_id]).fetchone()
+    newest: UUID | None = row["scan_id"] if row else None
+    with _READING:
+        return _kept(engine, current_context().organisation_id, instance, newest)
+
+
+@lru_cache(maxsize=_MAX_ESTATES)
+def _kept(engine: Engine, organisation: UUID, instance: str, scan: UUID | None) -> Estate:
+    return stored_estate(engine, instance)
