@@ -201,7 +201,7 @@ def show_dataset_page(request: Request, engine: Database, caller: Viewer, datase
         dataset,
         "overview",
         version=_published(engine, caller, dataset),
-        incidents=answered(list_incidents(engine, caller, key=dataset.key)),
+        incidents=answered(list_incidents(engine, caller, key=dataset.key))["items"],
     )
 
 
