@@ -34,6 +34,7 @@ PAGES = (
     ("/", "Tonight", Permission.READ),
     ("/datasets", "Datasets", Permission.READ),
     ("/processes", "Processes", Permission.READ),
+    ("/night", "Night", Permission.READ),
     ("/slas", "SLAs", Permission.READ),
     ("/alerts", "Alerts", Permission.READ),
     ("/approvals", "Approvals", Permission.REVIEW),

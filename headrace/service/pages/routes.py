@@ -13,6 +13,7 @@ from headrace.service.pages import (
     approvals,
     datasets,
     incidents,
+    night,
     platform,
     processes,
     runs,
@@ -29,6 +30,7 @@ def include(app: FastAPI) -> None:
     """Add the routes of the pages to those of the API."""
     for module in (
         tonight,
+        night,
         datasets,
         runs,
         processes,
