@@ -70,8 +70,13 @@ def page(
     **values: Any,  # noqa: ANN401 - of a template
 ) -> HTMLResponse:
     """Render a template as the response to a request."""
+    return HTMLResponse(rendered(request, template, **values), status, HEADERS)
+
+
+def rendered(request: Request, template: str, **values: object) -> str:
+    """Return the text of a template for a request."""
     session = getattr(request.state, "session", None)
-    text = (
+    return (
         _environment()
         .get_template(template)
         .render(
@@ -85,7 +90,6 @@ def page(
             **values,
         )
     )
-    return HTMLResponse(text, status, HEADERS)
 
 
 def answered(response: Response) -> Any:  # noqa: ANN401 - JSON

@@ -3,8 +3,10 @@
 import "htmx.org";
 import { confirmForms } from "./confirm";
 import { keyboard } from "./keyboard";
+import { lineage } from "./lineage";
 import { keepTimesRight } from "./times";
 
 keepTimesRight();
 keyboard();
 confirmForms();
+lineage();

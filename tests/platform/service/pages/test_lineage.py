@@ -1,0 +1,213 @@
+"""The page of the lineage of a dataset or process."""
+
+from __future__ import annotations
+
+import csv
+import re
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+from xml.etree import ElementTree
+
+from sqlalchemy import Engine
+
+from headrace.access.callers import Role
+from headrace.catalog.column_lineage import ColumnLineage, ColumnSource, How, LineageOfOutput, Subtype
+from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
+from headrace.database.connection import transaction
+from headrace.registration.declarations import register
+from headrace.service.pages.lineage_graph import MAX_NEIGHBOURS
+from tests.platform.service.conftest import DATASETS, PROCESSES, put
+from tests.platform.service.pages.conftest import Browse
+
+HOSTILE = '"><script>alert(1)</script>'
+
+
+def _drawn(page: str) -> list[str]:
+    return re.findall(r"<title>((?:Dataset|Process) [^<]*)</title>", page)
+
+
+def test_one_step_in_both_directions_comes_first(browse: Browse) -> None:
+    page = browse().open("/lineage/mart/delays")
+
+    assert sorted(_drawn(page)) == [
+        "Dataset mart/delays",
+        "Dataset mart/report",
+        "Dataset raw/flights",
+        "Process mart/delays",
+        "Process mart/report",
+    ]
+    assert page.count('class="edge"') == 4
+    assert "5 of 5 found shown" in page
+
+
+def test_direction_and_steps_decide_what_is_drawn(browse: Browse) -> None:
+    browser = browse()
+
+    upstream = browser.open("/lineage/mart/report?direction=upstream")
+    assert "Dataset raw/flights" not in _drawn(upstream)
+    assert "0 of 1 upstream of mart/delays shown, show more" in upstream
+    assert "Dataset raw/flights" in _drawn(browser.open("/lineage/mart/report?direction=upstream&depth=2"))
+    assert len(_drawn(browser.open("/lineage/mart/report?direction=downstream"))) == 0
+    assert "Nothing is known that leads from it." in browser.open("/lineage/mart/report?direction=downstream")
+    browser.open("/lineage/mart/report?depth=11", 422)
+
+
+def test_a_fold_leads_to_more_neighbours(browse: Browse) -> None:
+    browser = browse()
+    page = browser.open("/lineage/mart/report?direction=upstream")
+
+    address = re.search(r'href="(\?[^"]*expand=[^"]*)"', page)
+    assert address
+    expanded, _, place = address.group(1).replace("&amp;", "&").partition("#")
+    more = browser.open(f"/lineage/mart/report{expanded}")
+    assert f'id="{place}"' in more
+
+    assert "Process mart/delays" in _drawn(more)
+    assert "0 of 1 upstream of mart/delays shown" in more  # of the process now
+    browser.open("/lineage/mart/report?expand=sideways", 422)
+
+
+def test_many_readers_are_folded_with_their_number(browse: Browse, catalog: Engine) -> None:
+    names = [f"many/d{number:02}" for number in range(40)]
+    processes = [
+        ProcessRecord(name, Technology.SPARK, inputs=("raw/flights",), outputs=(name,)) for name in names
+    ]
+    register(
+        catalog, [*DATASETS, *(DatasetRecord(name, "parquet") for name in names)], [*PROCESSES, *processes]
+    )
+
+    page = browse().open("/lineage/raw/flights?direction=downstream")
+
+    assert f"{MAX_NEIGHBOURS} of 41 downstream of raw/flights shown" in page
+    assert len(_drawn(page)) == 1 + 2 * MAX_NEIGHBOURS
+    assert "42 datasets and 42 processes; 25 of 84 shown" in page
+
+
+def test_a_process_of_the_same_key_is_asked_for_by_its_kind(browse: Browse) -> None:
+    browser = browse()
+
+    page = browser.open("/lineage/mart/delays?kind=PROCESS")
+    assert sorted(_drawn(page)) == ["Dataset mart/delays", "Dataset raw/flights", "Process mart/delays"]
+    assert "Affected by a change" not in page
+    browser.open("/lineage/raw/flights?kind=PROCESS", 404)
+
+
+def test_readers_are_listed_with_their_owners(browse: Browse) -> None:
+    page = browse().open("/lineage/raw/flights")
+
+    assert "2 datasets and 2 processes" in page
+    assert "team:board" in page
+
+
+def test_readers_as_csv_hold_no_formula(browse: Browse, catalog: Engine) -> None:
+    register(
+        catalog,
+        [*DATASETS, DatasetRecord("mart/odd", "csv", description='=HYPERLINK("x"),', owners=("@cmd",))],
+        [
+            *PROCESSES,
+            ProcessRecord("mart/odd", Technology.SPARK, inputs=("raw/flights",), outputs=("mart/odd",)),
+        ],
+    )
+
+    answer = browse().client.get("/lineage/raw/flights?format=csv")
+
+    assert answer.headers["content-type"].startswith("text/csv")
+    assert answer.headers["content-disposition"] == 'attachment; filename="raw-flights-impact.csv"'
+    rows = list(csv.reader(answer.text.splitlines()))
+    assert rows[0] == ["steps", "kind", "key", "owners", "description"]
+    assert ["1", "DATASET", "mart/odd", "'@cmd", '\'=HYPERLINK("x"),'] in rows
+    assert ["2", "DATASET", "mart/report", "team:board", ""] in rows
+
+
+def test_the_drawing_is_exported_as_svg(browse: Browse) -> None:
+    answer = browse().client.get("/lineage/mart/delays?format=svg")
+
+    assert answer.headers["content-type"].startswith("image/svg+xml")
+    assert answer.headers["content-disposition"] == 'attachment; filename="mart-delays.svg"'
+    root = ElementTree.fromstring(answer.text)  # noqa: S314 - ours
+    links = [each.attrib["href"] for each in root.iter("{http://www.w3.org/2000/svg}a")]
+    assert "http://127.0.0.1:3200/datasets/mart/delays" in links
+    assert all(each.startswith("http") for each in links)
+
+
+def test_the_lineage_as_of_a_time(browse: Browse) -> None:
+    before = datetime.now(UTC) - timedelta(days=1)
+    browser = browse()
+
+    page = browser.open(f"/lineage/mart/delays?as_of={before:%Y-%m-%dT%H:%M}")
+
+    assert "At that time nothing is known" in page
+    assert _drawn(browser.open("/lineage/mart/delays?as_of=&column="))
+    browser.open("/lineage/mart/delays?as_of=yesterday", 422)
+
+
+def test_sla_statuses_are_marked_with_a_word(browse: Browse, catalog: Engine) -> None:
+    with transaction(catalog) as cursor:
+        cursor.execute(
+            "INSERT INTO catalog.sla_objective (organisation_id, sla_id, kind, ordinal, dataset_id, definition, "
+            "state, since, next_at, evaluated_at, reason) "
+            "SELECT sla.organisation_id, sla_id, 'AGE', 7, sla.dataset_id, '{}', 'LATE', now(), now(), now(), 'x' "
+            "FROM catalog.sla JOIN catalog.dataset USING (dataset_id) WHERE full_name = 'mart/delays'"
+        )
+
+    assert "■ Late</text>" in browse().open("/lineage/mart/delays")
+
+
+def test_the_sources_of_a_column(browse: Browse, catalog: Engine) -> None:
+    source = put(catalog, "raw/flights", "r1").version
+    lineage = LineageOfOutput(
+        (
+            ColumnLineage(
+                "delay",
+                (
+                    ColumnSource(
+                        "raw/flights", "delay", How.DIRECT, Subtype.AGGREGATION, expression="max(delay)"
+                    ),
+                    ColumnSource("raw/flights", "id", How.INDIRECT, Subtype.CONDITIONAL),
+                ),
+            ),
+        ),
+        whole=(ColumnSource("raw/flights", "id", How.INDIRECT, Subtype.GROUP_BY),),
+    )
+    put(catalog, "mart/delays", "d1", lineage=lineage, inputs=(source.version_id,))
+
+    page = browse().open("/lineage/mart/delays?column=delay")
+    assert "Sources of delay" in page
+    assert "</a>.delay</td><td>Aggregation" in page
+    assert "max(delay)" not in page
+    assert "Groupings on which it depends, 1" in page
+    assert "Conditions on which it depends, 1" in page
+    owner = browse(Role.DATA_OWNER, user="olga")
+    assert "max(delay)" in owner.open("/lineage/mart/delays?column=delay")
+    assert "has no column" in owner.open("/lineage/mart/delays?column=nothing", 404)
+
+
+def test_hostile_names_are_shown_as_text(browse: Browse, catalog: Engine) -> None:
+    key = f"mart/{HOSTILE}"
+    register(
+        catalog,
+        [*DATASETS, DatasetRecord(key, "csv", description=HOSTILE)],
+        [
+            *PROCESSES,
+            ProcessRecord(key, Technology.SPARK, inputs=("raw/flights",), outputs=(key,)),
+        ],
+    )
+    browser = browse()
+
+    assert "<script>alert" not in browser.open("/lineage/raw/flights")
+    assert "<script>alert" not in browser.client.get("/lineage/raw/flights?format=svg").text
+
+
+def test_datasets_of_other_domains_are_not_drawn(browse: Browse, run_id: UUID) -> None:
+    browser = browse(domain="raw")
+
+    page = browser.open("/lineage/raw/flights")
+    assert "Dataset mart/delays" not in page
+    assert "mart/report" not in page
+    browser.open("/lineage/mart/report", 404)
+    browser.open("/lineage/no/such", 404)
+
+
+def test_every_role_may_look(browse: Browse) -> None:
+    for role in Role:
+        assert _drawn(browse(role, user=role.lower()).open("/lineage/mart/delays"))
