@@ -1,5 +1,6 @@
 """Processes of every kind: pages, details, runs, and the last run that produced a dataset."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -19,8 +20,7 @@ MAX_NEIGHBOURS = 500  # inputs, and outputs, shown with a process
 
 @dataclass(frozen=True, slots=True)
 class ProcessSummary:
-    """A process in a list, with its newest run. external_name, instance: its external name, and the scheduler
-    instance."""
+    """A process in a list. external_name, instance: its external name, and the scheduler instance."""
 
     process_id: UUID
     key: SubjectKey
@@ -30,9 +30,6 @@ class ProcessSummary:
     lifecycle: Public[str]
     owners: Public[tuple[str, ...]]
     description: Public[str | None]
-    last_run_id: UUID | None
-    last_run_state: RunState | None
-    last_run_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +82,17 @@ class RunRow:
 
 
 @dataclass(frozen=True, slots=True)
+class NewestRun:
+    """The newest run of a process."""
+
+    process_id: UUID
+    run_id: UUID
+    state: RunState
+    started_at: datetime
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class ChildRun:
     """A run within another one, as of a job in the run of its box."""
 
@@ -116,16 +124,7 @@ def process_page(
     }
     with transaction(engine) as cursor:
         rows = statement("runs/process_page").execute(cursor, parameters).fetchall()
-    return [
-        ProcessSummary(
-            **{
-                **row,
-                "owners": tuple(row["owners"]),
-                "last_run_state": row["last_run_state"] and RunState(row["last_run_state"]),
-            }
-        )
-        for row in rows
-    ]
+    return [ProcessSummary(**{**row, "owners": tuple(row["owners"])}) for row in rows]
 
 
 def process_id(engine: Engine, named: str) -> UUID:
@@ -176,6 +175,13 @@ def process_runs(
         RunRow(**{**row, "state": RunState(row["state"]), "partitions": tuple(row["partitions"])})
         for row in rows
     ]
+
+
+def newest_runs(engine: Engine, process_ids: Sequence[UUID]) -> list[NewestRun]:
+    """Return the newest run of each of these processes that has run."""
+    with transaction(engine) as cursor:
+        rows = statement("runs/newest_runs").execute(cursor, {"process_ids": list(process_ids)}).fetchall()
+    return [NewestRun(**{**row, "state": RunState(row["state"])}) for row in rows]
 
 
 def child_runs(engine: Engine, run_id: UUID, limit: int) -> list[ChildRun]:

@@ -16,10 +16,12 @@ from headrace.estates.next_runs import NextRun, next_run
 from headrace.queries.facets import FacetRow, facets
 from headrace.queries.process_detail import (
     ChildRun,
+    NewestRun,
     ProcessDetail,
     ProcessSummary,
     RunRow,
     child_runs,
+    newest_runs,
     process,
     process_page,
     process_runs,
@@ -27,7 +29,7 @@ from headrace.queries.process_detail import (
 from headrace.queries.rows import RunReport
 from headrace.retention.run_facets import RunDataset, run_facets
 from headrace.retention.run_reports import why as explain_run
-from headrace.service.api.paging import Cursor, Limit, Page, cursor_of, place_of
+from headrace.service.api.paging import MAX_PAGE_SIZE, Cursor, Limit, Page, cursor_of, place_of
 from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database, Process, Reader
 
@@ -155,6 +157,23 @@ def find_runs_by_id(
 ) -> Response:
     """Show the run with this id or number; of a Dagster run, all its runs."""
     return shown(engine, caller, list(explain_run(engine, run)))
+
+
+@router.get(
+    "/run/newest",
+    summary="Show the newest runs of processes",
+    tags=["processes"],
+    response_model=list[NewestRun],
+)
+def show_newest_runs(
+    engine: Database,
+    caller: Reader,
+    process: Annotated[
+        list[UUID] | None, Query(max_length=MAX_PAGE_SIZE, description="Of these processes, by id.")
+    ] = None,
+) -> Response:
+    """Show the newest run of each of some processes."""
+    return shown(engine, caller, newest_runs(engine, process or ()))
 
 
 @router.get(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 from sqlalchemy import Engine
@@ -15,7 +16,13 @@ from headrace.autosys.conditions import ConditionError, parse
 from headrace.catalog.records import RunState, Technology
 from headrace.service.api.lineage import Way, show_process_lineage
 from headrace.service.api.paging import Cursor
-from headrace.service.api.processes import list_processes, list_runs, show_next_run, show_process
+from headrace.service.api.processes import (
+    list_processes,
+    list_runs,
+    show_newest_runs,
+    show_next_run,
+    show_process,
+)
 from headrace.service.api.slas import list_sla_statuses
 from headrace.service.api.subjects import Database, Process, process_named
 from headrace.service.pages.durations import durations
@@ -42,15 +49,17 @@ def show_processes(
     cursor: Cursor = None,
 ) -> Response:
     """Show the processes with these words, by key."""
-    found = list_processes(
-        engine,
-        caller,
-        q,
-        technology=Technology(technology) if technology else None,
-        cursor=cursor,
-        limit=_PER_PAGE,
+    wanted = Technology(technology) if technology else None
+    found = answered(list_processes(engine, caller, q, technology=wanted, cursor=cursor, limit=_PER_PAGE))
+    newest = answered(show_newest_runs(engine, caller, [UUID(each["process_id"]) for each in found["items"]]))
+    return page(
+        request,
+        "processes.html",
+        found=found,
+        runs={each["process_id"]: each for each in newest},
+        q=q,
+        technologies=list(Technology),
     )
-    return page(request, "processes.html", found=answered(found), q=q, technologies=list(Technology))
 
 
 @router.get("/processes/{process:path}")
