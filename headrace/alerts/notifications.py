@@ -51,6 +51,7 @@ def render_notifications(
                     for each in digests[notification.notification_id]
                     if each.alert_id
                 ],
+                links,
                 now,
             )
         else:

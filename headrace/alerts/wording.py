@@ -168,7 +168,7 @@ def sentence(alert: Alert, now: datetime) -> str:
     return _one_line(f"{_subject(alert)} {_is(alert)}, since {_since(alert, now)}.")
 
 
-def digest(reported: Sequence[tuple[Alert, Notification]], now: datetime) -> NotificationText:
+def digest(reported: Sequence[tuple[Alert, Notification]], links: Links, now: datetime) -> NotificationText:
     """Combine several notifications into one that is sent at `now`."""
     lines = [
         _one_line(f"{_title(alert, notification)}, {_since(alert, now)}")
@@ -182,7 +182,7 @@ def digest(reported: Sequence[tuple[Alert, Notification]], now: datetime) -> Not
             *lines,
             *more,
             "",
-            "Next: run `headrace alerts list`.",
+            f"Alerts: {links.catalog}/alerts" if links.catalog else "Next: run `headrace alerts list`.",
         ]
     )
     ended = all(notification.purpose.is_end for _, notification in reported)
@@ -353,12 +353,29 @@ def _merge_notice(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _links(key: str, alert: Alert, links: Links) -> Iterator[str]:
-    """Yield the pages of Dagster's UI: the run that failed, and the dataset."""
+    """Yield the pages of Dagster's UI and of the catalog: the run that failed, the dataset, its SLA."""
     run = alert.facts.get("dagster_run_id")
     if links.dagster and run:
         yield f"Run: {links.dagster}/runs/{quote(str(run))}"
     if links.dagster and (key != alert.subject.key or alert.subject.type is SubjectType.DATASET):
         yield f"Asset: {links.dagster}/assets/{quote(key)}"
+    if links.catalog:
+        yield from _catalog_pages(key, alert, links.catalog)
+
+
+def _catalog_pages(key: str, alert: Alert, catalog: str) -> Iterator[str]:
+    run, whole = alert.facts.get("run_id"), alert.facts.get("part_of_id")
+    match alert.kind:
+        case _ if key != alert.subject.key:
+            yield f"SLA: {catalog}/slas/{quote(key)}"
+        case Kind.AT_RISK | Kind.LATE | Kind.MISSED:
+            yield f"SLA: {catalog}/slas/{quote(key)}"
+        case Kind.RUN_FAILED if run:
+            yield f"Failed run: {catalog}/runs/{quote(str(run))}"
+        case Kind.CHECK_FAILED | Kind.UNUSUAL_ROW_COUNT | Kind.SCHEMA_CHANGED:
+            yield f"Dataset: {catalog}/datasets/{quote(key)}"
+    if whole:
+        yield f"Part of: {catalog}/alerts/{quote(str(whole))}"
 
 
 def _alert_link(alert: Alert, link: str | None, *, ends: bool) -> Iterator[str]:

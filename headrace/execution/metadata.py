@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 import dagster as dg
 
@@ -18,6 +19,7 @@ from headrace.catalog.records import (
     ResolvedInput,
     Version,
 )
+from headrace.context import current_context
 from headrace.execution.plan import OutputPlan
 from headrace.severity import Severity
 
@@ -29,7 +31,7 @@ CHECKSUM_LENGTH = 16  # characters; the catalog keeps the full text
 
 def version_metadata(publication: Publication) -> dict[str, Any]:
     """Return the metadata of one published version, for the materialization of its partition."""
-    version = publication.version
+    version, catalog = publication.version, current_context().settings.service_url.rstrip("/")
     rows = "dagster/partition_row_count" if version.partition is not None else "dagster/row_count"
     return {
         rows: version.row_count,
@@ -39,7 +41,9 @@ def version_metadata(publication: Publication) -> dict[str, Any]:
         "files": version.file_count,
         "checksum": version.checksum[:CHECKSUM_LENGTH],
         "generation": publication.generation,
-        "catalog": dg.MetadataValue.md(f"`headrace show {version.dataset}`, `headrace why {version.run_id}`"),
+        "catalog": dg.MetadataValue.md(
+            f"[dataset]({catalog}/datasets/{quote(version.dataset)}), [run]({catalog}/runs/{version.run_id})"
+        ),
         **({"replayed": True} if publication.replayed else {}),
         **scrubbed(
             {

@@ -76,6 +76,7 @@ def test_an_alert_says_what_since_when_why_who_is_hit_what_to_do_and_where_to_lo
         "\n"
         "Run: https://dagster.example.com/runs/3f9c21d0\n"
         "Asset: https://dagster.example.com/assets/mart/delays\n"
+        "SLA: https://catalog.example.com/slas/mart/delays\n"
         "Acknowledge: https://catalog.example.com/alert?t=t"
     )
 
@@ -106,11 +107,15 @@ def test_a_broken_deadline_behind_an_incident_is_named_with_its_cause() -> None:
         "Owners: team:bi",
     ]
     assert "Asset: https://dagster.example.com/assets/mart/report" in message.body
-    assert "LATE mart/report [2026-11-01] and 1 more" in digest([(alert, breached)], at(60)).body
+    assert "SLA: https://catalog.example.com/slas/mart/report" in message.body
+    several = digest([(alert, breached)], LINKS, at(60))
+    assert "LATE mart/report [2026-11-01] and 1 more" in several.body
+    assert "Alerts: https://catalog.example.com/alerts" in several.body
     joined = replace(alert, facts={"part_of": "core/input", "part_of_id": "3f"})
     body = render(joined, replace(breached, purpose=Purpose.JOINED), LINKS, at(61)).body
     assert "It is now part of core/input." in body
     assert "`headrace alerts ack 3f` acknowledges it" in body
+    assert "Part of: https://catalog.example.com/alerts/3f" in body
 
 
 def test_a_recovery_asks_for_nothing() -> None:
@@ -127,7 +132,7 @@ def test_ages_are_those_of_the_moment_of_sending() -> None:
     alert, notification = sent(Kind.LATE)
     late = replace(notification, purpose=Purpose.ESCALATED)
     assert "Since: 2026-11-02 09:00Z, 65 min ago" in render(alert, late, Links(), at(65)).body
-    assert ", 65 min ago" in digest([(alert, late)], at(65)).body
+    assert ", 65 min ago" in digest([(alert, late)], LINKS, at(65)).body
 
 
 def test_a_pause_and_a_changed_sla_are_no_recovery() -> None:
@@ -159,7 +164,7 @@ def test_a_recovery_of_what_was_never_delivered_says_so() -> None:
 def test_a_digest_of_recoveries_says_that_they_have_ended() -> None:
     alert, notification = sent(Kind.LATE)
     over = (alert, replace(notification, purpose=Purpose.RECOVERED))
-    assert digest([over] * 1481, at(30)).title == "1,481 more alerts have ended"
+    assert digest([over] * 1481, LINKS, at(30)).title == "1,481 more alerts have ended"
 
 
 def test_without_a_link_it_says_the_command() -> None:
@@ -187,7 +192,7 @@ def test_a_reason_begins_no_other_line_and_is_not_as_long_as_a_log() -> None:
 
 
 def test_a_digest_names_the_first_and_counts_the_rest() -> None:
-    message = digest([sent(Kind.LATE, partition=str(number)) for number in range(14)], at(12))
+    message = digest([sent(Kind.LATE, partition=str(number)) for number in range(14)], Links(), at(12))
     assert message.title == "14 more alerts"
     assert message.body.count("LATE mart/delays") == 10
     assert "and 4 more" in message.body
