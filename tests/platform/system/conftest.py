@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ from typing import Any
 
 import psutil
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 from jobs.landing import land
 from tests.paths import REPOSITORY, WAIT_SECONDS
@@ -66,6 +68,21 @@ class Deployment:
             )
         except (psutil.Error, OSError):
             return False
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium without a window."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("no chromium: `make browser` installs it, or `apt-get install chromium` as root")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=path,
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="module")

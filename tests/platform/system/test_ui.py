@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from jobs.landing import YEAR
 from tests.paths import REPOSITORY, WAIT_SECONDS
@@ -70,24 +70,14 @@ query Status($id: String!) {
 
 
 @pytest.fixture(scope="module")
-def browser_page() -> Iterator[Page]:
+def browser_page(browser: Browser) -> Iterator[Page]:
     """A page of a browser without a window."""
-    browser_path = (
-        shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    )
-    if browser_path is None:
-        pytest.skip("no chromium: `make browser` installs it, or `apt-get install chromium` as root")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=browser_path,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
-        page = browser.new_page(viewport={"width": 1600, "height": 1400})
-        page.set_default_timeout(PAGE_SECONDS * 1000)
-        page.set_default_navigation_timeout(PAGE_SECONDS * 1000)
-        expect.set_options(timeout=PAGE_SECONDS * 1000)
-        yield page
-        browser.close()
+    page = browser.new_page(viewport={"width": 1600, "height": 1400})
+    page.set_default_timeout(PAGE_SECONDS * 1000)
+    page.set_default_navigation_timeout(PAGE_SECONDS * 1000)
+    expect.set_options(timeout=PAGE_SECONDS * 1000)
+    yield page
+    page.close()
 
 
 @pytest.fixture
