@@ -4,9 +4,11 @@ import "htmx.org";
 import { confirmForms } from "./confirm";
 import { keyboard } from "./keyboard";
 import { lineage } from "./lineage";
+import { keepTablesScrollable } from "./scrolling";
 import { keepTimesRight } from "./times";
 
 keepTimesRight();
 keyboard();
 confirmForms();
+keepTablesScrollable();
 lineage();
