@@ -10,10 +10,10 @@ from fastapi import APIRouter, Query
 from pydantic import AwareDatetime
 from starlette.responses import Response
 
+from headrace.queries.night import Night, night
 from headrace.service.api.responses import shown
 from headrace.service.api.subjects import Database, Reader
 from headrace.service.http.problems import RequestRefused
-from headrace.slas.night import Night, night
 
 router = APIRouter(prefix="/api/v1", tags=["processes"])
 MAX_LENGTH = timedelta(days=7)

@@ -12,7 +12,7 @@ from headrace.access.sensitivity import ProcessKey, Public, SubjectKey
 from headrace.catalog.records import RunState
 from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.slas.sql import statement
+from headrace.queries.sql import statement
 
 MAX_RUNS = 5000
 MAX_DEADLINES = 1000
@@ -64,10 +64,10 @@ def night(engine: Engine, since: datetime, until: datetime) -> Night:
     parameters = {"organisation": current_context().organisation_id, "since": since, "until": until}
     with transaction(engine) as cursor:
         runs = (
-            statement("queries/night_runs").execute(cursor, {**parameters, "limit": MAX_RUNS + 1}).fetchall()
+            statement("recent/night_runs").execute(cursor, {**parameters, "limit": MAX_RUNS + 1}).fetchall()
         )
         deadlines = (
-            statement("queries/night_deadlines")
+            statement("recent/night_deadlines")
             .execute(cursor, {**parameters, "limit": MAX_DEADLINES + 1})
             .fetchall()
         )
