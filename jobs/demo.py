@@ -30,7 +30,7 @@ ESTATE = "legacy"
 CHAIN = (f"{DOMAIN}/raw_flights", f"{DOMAIN}/carrier_monthly")
 TIME_FOR_COMPLETIONS = timedelta(minutes=5)
 NEXT = (
-    ("open Dagster", "headrace up"),
+    ("Dagster and pages", "headrace up"),
     ("the status of all", "headrace status"),
     ("one dataset", f"headrace show {DOMAIN}/flights_clean"),
     ("its rows", f"headrace read {DOMAIN}/daily_delays --head 5"),
