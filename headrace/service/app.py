@@ -48,11 +48,19 @@ def create_app(engine: Engine) -> FastAPI:
 
     Raises CatalogUnavailable if the database cannot be reached, or cannot enforce row-level security.
     """
+    app = assembled()
+    connect(app, engine)
+    return app
+
+
+def assembled() -> FastAPI:
+    """Create the routes with everything around them, without a catalog.
+
+    Raises UnguardedRoute for a route without a permission.
+    """
     app = routed()
     metrics = Metrics()
-    app.state.engine = engine
     app.state.metrics = metrics
-    app.state.event_queues = EventQueues(engine)
     app.add_middleware(ETags)
     app.add_middleware(Heads)
     app.add_middleware(Bodies)
@@ -61,8 +69,15 @@ def create_app(engine: Engine) -> FastAPI:
     app.add_middleware(RequestObserver, metrics=metrics)
     problems.install(app)
     pages.install(app)
-    security.install(app, engine)
+    security.install(app)
     return app
+
+
+def connect(app: FastAPI, engine: Engine) -> None:
+    """Let an application serve the catalog of the engine. Raises CatalogUnavailable as `create_app`."""
+    app.state.engine = engine
+    app.state.event_queues = EventQueues(engine)
+    security.connect(app, engine)
 
 
 def routed() -> FastAPI:

@@ -78,7 +78,7 @@ class Pointer(BaseModel):
     consumer: Public[str | None] = None
 
 
-@router.post("/{dataset:key}/rollback", summary="Publish an earlier version again", response_model=Pointer)
+@router.post("/{dataset:path}/rollback", summary="Publish an earlier version again", response_model=Pointer)
 def roll_back(engine: Database, caller: Publisher, dataset: Dataset, asked: Rollback) -> Response:
     """Publish the version published before, or another earlier one. Running runs that would replace it are
     superseded."""
@@ -89,7 +89,7 @@ def roll_back(engine: Database, caller: Publisher, dataset: Dataset, asked: Roll
     return shown(engine, caller, answer, dataset.key)
 
 
-@router.post("/{dataset:key}/pin", summary="Pin readers to a version", response_model=Pointer)
+@router.post("/{dataset:path}/pin", summary="Pin readers to a version", response_model=Pointer)
 def pin_version(engine: Database, caller: Publisher, dataset: Dataset, asked: Pin) -> Response:
     """Pin readers to a version, whatever is published. Replaces the pin that they have."""
     caller.require(Permission.PUBLISH, dataset.key)
@@ -106,7 +106,7 @@ def pin_version(engine: Database, caller: Publisher, dataset: Dataset, asked: Pi
     return shown(engine, caller, answer, dataset.key)
 
 
-@router.post("/{dataset:key}/unpin", summary="Remove a pin", response_model=Pointer)
+@router.post("/{dataset:path}/unpin", summary="Remove a pin", response_model=Pointer)
 def unpin_version(engine: Database, caller: Publisher, dataset: Dataset, asked: Unpin) -> Response:
     """Remove a pin: its readers get the published version again."""
     caller.require(Permission.PUBLISH, dataset.key)

@@ -192,12 +192,9 @@ def _is_local(request: Request) -> bool:
     return host in {"127.0.0.1", "::1"} and passed_on.isdisjoint(request.headers.keys())
 
 
-def install(app: FastAPI, engine: Engine) -> None:
-    """Install authentication. Call it after all routes are added.
-
-    Raises UnguardedRoute for routes without a permission, CatalogUnavailable if PostgreSQL cannot enforce row-level
-    security.
-    """
+def install(app: FastAPI) -> None:
+    """Install authentication. Call it after all routes are added. Raises UnguardedRoute for routes without a
+    permission."""
     unguarded = [
         f"{rule.method} {rule.path}"
         for rule in rules(app)
@@ -205,11 +202,18 @@ def install(app: FastAPI, engine: Engine) -> None:
     ]
     if unguarded:
         raise UnguardedRoute(f"routes that require no permission: {', '.join(unguarded)}")
-    _require_roles(engine)
-    app.state.guard = _Guard(engine, issuer(current_context().settings))
     app.add_exception_handler(Unauthenticated, _unauthenticated)
     app.add_exception_handler(Forbidden, _forbidden)
     app.add_exception_handler(IssuerUnavailable, _issuer_unavailable)
+
+
+def connect(app: FastAPI, engine: Engine) -> None:
+    """Authenticate callers by the catalog of the engine and the configured issuer.
+
+    Raises CatalogUnavailable if PostgreSQL cannot enforce row-level security.
+    """
+    _require_roles(engine)
+    app.state.guard = _Guard(engine, issuer(current_context().settings))
 
 
 def rules(app: FastAPI) -> list[RouteRule]:

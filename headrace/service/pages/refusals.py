@@ -16,7 +16,7 @@ from headrace.service.pages.rendering import page
 _TITLES = {
     HTTPStatus.FORBIDDEN: "You may not do this",
     HTTPStatus.NOT_FOUND: "Not found",
-    HTTPStatus.CONFLICT: "Somebody was faster",
+    HTTPStatus.CONFLICT: "This is not possible now",
     HTTPStatus.TOO_MANY_REQUESTS: "Too many requests",
     HTTPStatus.INTERNAL_SERVER_ERROR: "Something went wrong",
     HTTPStatus.SERVICE_UNAVAILABLE: "The catalog is unavailable",

@@ -24,12 +24,14 @@ from headrace.service.http.security import (
     SIGNED,
     RouteRule,
     UnguardedRoute,
+    connect,
     install,
     requires,
     rules,
 )
 from headrace.settings import settings
 from tests.platform.conftest import DATASETS
+from tests.platform.service.serving import application
 
 OTHER = "acme"
 # What exists only in organisation `default`, and must not be visible elsewhere.
@@ -38,7 +40,7 @@ MARKERS = ("crm/people", "crm/asked", "raw/flights", "ops@example.com", "Delays 
 
 @pytest.fixture
 def app(two: Engine, development: Any) -> FastAPI:
-    return create_app(two)
+    return application(two)
 
 
 @pytest.fixture
@@ -83,11 +85,11 @@ def test_what_a_route_takes_follows_from_what_it_does(app: FastAPI) -> None:
             assert rule.permission not in {Permission.READ, None}, rule
 
 
-def test_a_route_without_a_guard_does_not_come_up(two: Engine, development: Any) -> None:
+def test_a_route_without_a_guard_does_not_come_up() -> None:
     app = FastAPI()
     app.add_api_route("/api/v1/forgotten", lambda: {}, methods=["GET"])
     with pytest.raises(UnguardedRoute, match="GET /api/v1/forgotten"):
-        install(app, two)
+        install(app)
 
 
 @pytest.mark.parametrize("role", [None, *Role])
@@ -299,7 +301,8 @@ def small(two: Engine, development: Any) -> TestClient:
     original = security.OPEN
     security.OPEN = original | {"/openapi.json", "/docs", "/docs/oauth2-redirect", "/redoc"}
     try:
-        install(app, two)
+        install(app)
+        connect(app, two)
     finally:
         security.OPEN = original
     return TestClient(app)
@@ -328,7 +331,7 @@ def test_where_postgresql_cannot_keep_callers_apart_the_service_does_not_come_up
 ) -> None:
     monkeypatch.setattr("headrace.service.http.security.NARROW_ROLE", "headrace_missing")
     with pytest.raises(CatalogUnavailable, match="CREATE ROLE headrace_missing NOLOGIN"):
-        install(FastAPI(openapi_url=None), two)
+        connect(FastAPI(openapi_url=None), two)
 
 
 def test_the_development_issuer_is_not_asked_in_production(
@@ -381,9 +384,9 @@ _BODIES = {
     "/api/v1/access/token": {"name": "airflow", "permissions": ["report"]},
     "/api/v1/access/token/revoke": {"name": "airflow"},
     "/api/v1/candidate/decide": {"decisions": [{"pattern": "/data/x.csv", "decision": "reject"}]},
-    "/api/v1/dataset/{dataset:key}/rollback": {"reason": "x"},
-    "/api/v1/dataset/{dataset:key}/pin": {"tag": "first", "reason": "x"},
-    "/api/v1/dataset/{dataset:key}/unpin": {},
+    "/api/v1/dataset/{dataset:path}/rollback": {"reason": "x"},
+    "/api/v1/dataset/{dataset:path}/pin": {"tag": "first", "reason": "x"},
+    "/api/v1/dataset/{dataset:path}/unpin": {},
     "/api/v1/registration/{registration_id}/approve": {"comment": "x"},
     "/api/v1/registration/{registration_id}/reject": {"comment": "x"},
 }

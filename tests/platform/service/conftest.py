@@ -29,7 +29,7 @@ from headrace.catalog.records import (
 from headrace.publishing.publication import generations, publish
 from headrace.publishing.runs import attempt
 from headrace.registration.declarations import register
-from headrace.service import create_app
+from tests.platform.service.serving import application
 
 OTHER = "elsewhere"
 COLUMNS = (Column("id", "bigint", nullable=False), Column("delay", "double", description="minutes"))
@@ -63,7 +63,7 @@ def catalog(engine: Engine) -> Engine:
 
 @pytest.fixture
 def app(catalog: Engine) -> FastAPI:
-    return create_app(catalog)
+    return application(catalog)
 
 
 Ask = Callable[..., TestClient]
