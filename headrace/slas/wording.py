@@ -78,16 +78,21 @@ def _more(clock: Clock) -> Iterator[str]:
 def _deadline(clock: Clock) -> str:
     cron = expression(clock)
     times, days = _times(cron.split()) or (f"each time of the cron {cron!r}", "")
-    return f"{times} {clock.timezone}" + (
-        f" on business days of {clock.calendar}" if clock.calendar else days
-    )
+    if clock.calendar:
+        monthly = f"{days}," if "month" in days else ""
+        days = f"{monthly} on business days of {clock.calendar}"
+    return f"{times} {clock.timezone}{days}"
 
 
 def _times(cron: list[str]) -> tuple[str, str] | None:
     """Return the times of day and days of a simple cron; None for any other."""
-    if len(cron) != 5 or cron[2:4] != ["*", "*"] or not _NUMBERS.fullmatch(cron[1]) or not cron[0].isdigit():
+    if len(cron) != 5 or cron[3] != "*" or not _NUMBERS.fullmatch(cron[1]) or not cron[0].isdigit():
         return None
     times = [f"{int(hour):02d}:{int(cron[0]):02d}" for hour in cron[1].split(",")]
+    if cron[2] != "*":
+        if cron[4] != "*" or not _NUMBERS.fullmatch(cron[2]):
+            return None
+        return _listed(times), f" on day {_listed(cron[2].split(','))} of each month"
     if cron[4] == "*":
         return _listed(times), " each day"
     days = re.sub(r"[0-7]", lambda found: _DAYS[int(found[0])], cron[4].lower())

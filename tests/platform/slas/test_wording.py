@@ -21,7 +21,12 @@ LONDON = {"timezone": "Europe/London"}
         ({"deadline": "@daily"}, "by 00:00 UTC each day"),
         ({"deadline": "30 6,18 * * 1-5"}, "by 06:30 and 18:30 UTC on mon to fri"),
         ({"deadline": "0 6 * * 6,0"}, "by 06:00 UTC on sat, sun"),
-        ({"deadline": "0 6 1 * *"}, "by each time of the cron '0 6 1 * *' UTC"),
+        ({"deadline": "0 6 1,15 * *"}, "by 06:00 UTC on day 1 and 15 of each month"),
+        (
+            {"deadline": "0 6 1 * *", "calendar": "XLON"},
+            "by 06:00 UTC on day 1 of each month, on business days of XLON",
+        ),
+        ({"deadline": "0 6 1 1 *"}, "by each time of the cron '0 6 1 1 *' UTC"),
         ({"deadline": "*/5 * * * *", **LONDON}, "by each time of the cron '*/5 * * * *' Europe/London"),
         (
             {
