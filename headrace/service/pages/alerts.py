@@ -63,11 +63,11 @@ def show_alerts(
     found = list_alerts(
         engine,
         caller,
-        [state] if state else [AlertState.OPEN, AlertState.ACKNOWLEDGED],
-        [severity] if severity else None,
-        subject.strip() or None,
-        cursor,
-        _PER_PAGE,
+        state=[state] if state else [AlertState.OPEN, AlertState.ACKNOWLEDGED],
+        severity=[severity] if severity else None,
+        subject=subject.strip() or None,
+        cursor=cursor,
+        limit=_PER_PAGE,
     )
     return page(
         request,

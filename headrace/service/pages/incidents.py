@@ -30,7 +30,9 @@ def show_incidents(
     cursor: Cursor = None,
 ) -> Response:
     """Show the incidents, the newest first; those that have closed as well if asked for."""
-    found = list_incidents(engine, caller, closed, key.strip() or None, cursor, _PER_PAGE)
+    found = list_incidents(
+        engine, caller, closed=closed, key=key.strip() or None, cursor=cursor, limit=_PER_PAGE
+    )
     return page(request, "incidents.html", found=answered(found), closed=closed, key=key)
 
 

@@ -104,6 +104,7 @@ def export_slas(
     owner: Owner = None,
 ) -> Response:
     """Return the objectives that match the filters as CSV, the worst first."""
+    wanted: dict[str, Any] = {"state": state, "kind": kind, "domain": domain, "owner": owner}
     file = StringIO()
     writer = csv.writer(file)
     writer.writerow(_COLUMNS)
@@ -111,7 +112,7 @@ def export_slas(
     while written < _MAX_EXPORTED:
         found = answered(
             list_sla_statuses(
-                engine, caller, state, kind, None, domain, owner, SlaOrder.WORST, cursor, _MAX_OBJECTIVES
+                engine, caller, order=SlaOrder.WORST, cursor=cursor, limit=_MAX_OBJECTIVES, **wanted
             )
         )
         writer.writerows([_cell(_described(each)[name]) for name in _COLUMNS] for each in found["items"])

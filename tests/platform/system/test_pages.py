@@ -29,7 +29,7 @@ from headrace.settings import settings
 from headrace.slas.tick import evaluate
 from tests.paths import REPOSITORY, WAIT_SECONDS
 from tests.platform.service.conftest import DATASETS, PROCESSES, put
-from tests.platform.service.pages.test_alerts import raised
+from tests.platform.service.pages.conftest import raised
 from tests.platform.service.serving import served
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID, uuid4
 
 import pytest
 from fastapi import FastAPI
@@ -15,8 +17,14 @@ from starlette.testclient import TestClient
 from headrace.access.callers import Role
 from headrace.access.grants import grant
 from headrace.access.sessions import open_session, session_of
+from headrace.alerts.outbox import decide_next
+from headrace.context import current_context
+from headrace.database.connection import transaction
 from headrace.service.pages.sessions import COOKIE
 from headrace.settings import settings
+from headrace.severity import Severity
+from headrace.slas.events import AlertEvent, Kind, Subject, SubjectType, record
+from tests.platform.alerts.making import rules
 
 HTML = {"Accept": "text/html,application/xhtml+xml"}
 
@@ -83,3 +91,39 @@ def visitor(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClien
         follow_redirects=False,
     ) as client:
         yield client
+
+
+def raised(
+    engine: Engine,
+    key: str = "mart/delays",
+    *affected: str,
+    kind: Kind = Kind.LATE,
+    severity: Severity = Severity.ERROR,
+    reason: str = "It was due.",
+) -> UUID:
+    """An alert about a dataset, and those that it affects."""
+    found, now = uuid4(), datetime.now(UTC)
+    with transaction(engine) as cursor:
+        ids = {
+            row["full_name"]: row["dataset_id"]
+            for row in cursor.execute("SELECT full_name, dataset_id FROM catalog.dataset").fetchall()
+        }
+        cursor.execute(
+            "INSERT INTO catalog.incident (incident_id, organisation_id, cause_type, cause_key, dataset_id, reason, "
+            "severity, opened_at) VALUES (%s, %s, 'DATASET', %s, %s, %s, %s, %s)",
+            [found, current_context().organisation_id, key, ids[key], reason, severity, now],
+        )
+        happened = [
+            AlertEvent(
+                kind if each == key else Kind.LATE,
+                severity,
+                Subject(SubjectType.DATASET, each, ids[each], ("team:data",)),
+                now,
+                found,
+                {"reason": reason},
+            )
+            for each in (key, *affected)
+        ]
+        record(cursor, happened, now)
+    decide_next(engine, rules(), now)
+    return found

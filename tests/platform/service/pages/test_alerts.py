@@ -2,62 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from uuid import UUID, uuid4
+from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import Engine
 
 from headrace.access.callers import Role
-from headrace.alerts.outbox import decide_next
 from headrace.alerts.queries import history
 from headrace.alerts.records import AlertState
 from headrace.catalog.records import DatasetRecord
-from headrace.context import current_context
-from headrace.database.connection import transaction
 from headrace.registration.declarations import register
 from headrace.severity import Severity
-from headrace.slas.events import AlertEvent, Kind, Subject, SubjectType, record
-from tests.platform.alerts.making import rules
-from tests.platform.service.pages.conftest import Browse
-
-NOW = datetime.now(UTC).replace(microsecond=0)
-
-
-def raised(
-    engine: Engine,
-    key: str = "mart/delays",
-    *affected: str,
-    kind: Kind = Kind.LATE,
-    severity: Severity = Severity.ERROR,
-    reason: str = "It was due.",
-) -> UUID:
-    """An alert about a dataset, and those that it affects."""
-    found = uuid4()
-    with transaction(engine) as cursor:
-        ids = {
-            row["full_name"]: row["dataset_id"]
-            for row in cursor.execute("SELECT full_name, dataset_id FROM catalog.dataset").fetchall()
-        }
-        cursor.execute(
-            "INSERT INTO catalog.incident (incident_id, organisation_id, cause_type, cause_key, dataset_id, reason, "
-            "severity, opened_at) VALUES (%s, %s, 'DATASET', %s, %s, %s, %s, %s)",
-            [found, current_context().organisation_id, key, ids[key], reason, severity, NOW],
-        )
-        happened = [
-            AlertEvent(
-                kind if each == key else Kind.LATE,
-                severity,
-                Subject(SubjectType.DATASET, each, ids[each], ("team:data",)),
-                NOW,
-                found,
-                {"reason": reason},
-            )
-            for each in (key, *affected)
-        ]
-        record(cursor, happened, NOW)
-    decide_next(engine, rules(), NOW)
-    return found
+from headrace.slas.events import Kind
+from tests.platform.service.pages.conftest import Browse, raised
 
 
 def test_alerts_are_listed_with_what_they_are_about(browse: Browse, catalog: Engine) -> None:

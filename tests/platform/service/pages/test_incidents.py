@@ -9,8 +9,7 @@ from sqlalchemy import Engine
 from headrace.access.callers import Role
 from headrace.context import current_context
 from headrace.database.connection import transaction
-from tests.platform.service.pages.conftest import Browse
-from tests.platform.service.pages.test_alerts import raised
+from tests.platform.service.pages.conftest import Browse, raised
 
 
 def failed(engine: Engine, process: str, reason: str = "no space left on volume 7") -> UUID:
