@@ -74,6 +74,7 @@ def test_dagster_sees_version_rows_schema_location_and_preview(tmp_path: Path, e
     assert materialization.tags["dagster/code_version"] == published.code_version
     assert materialization.metadata["dagster/row_count"].value == 7
     assert materialization.metadata["dagster/uri"].value == published.location
+    assert f"/datasets/{published.dataset})" in str(materialization.metadata["catalog"].value)
     columns = materialization.metadata["dagster/column_schema"].value.columns
     assert [(column.name, column.type) for column in columns] == [("day", "bigint"), ("n", "bigint")]
     assert "| day | n |" in str(materialization.metadata["preview"].value)
