@@ -156,6 +156,11 @@ def _visits(
         "/datasets/{name}/versions",
         "/datasets/{name}/compare?before=v1&after=v0",
         "/datasets/{name}/checks",
+        "/processes",
+        "/processes?q={word}",
+        "/lineage/{name}",
+        "/lineage/{name}?depth=3",
+        "/lineage/{name}?format=svg",
     )
     return {address: visit(address) for address in addresses}
 

@@ -28,10 +28,10 @@ class ProcessNode:
 
 @dataclass(frozen=True, slots=True)
 class ProcessEdge:
-    """Data or a dependency from source to target, one of which is a process.
+    """Data or a dependency from source to target.
 
-    role: CONSUMES, PRODUCES, DERIVES (from process to process), or AWAITS: the target runs after the source has met the
-    condition, in its system's notation (`s(JOB)`).
+    role: CONSUMES, PRODUCES, DERIVES (from process to process, or between datasets if no process is known), or AWAITS:
+    the target runs after the source has met the condition, in its system's notation (`s(JOB)`).
     """
 
     source: UUID
@@ -51,14 +51,20 @@ class ProcessLineage:
 
 
 def process_lineage(
-    engine: Engine, start: UUID, direction: Direction, depth: int, *, as_of: datetime | None = None
+    engine: Engine,
+    start: UUID,
+    direction: Direction,
+    depth: int,
+    *,
+    as_of: datetime | None = None,
+    max_nodes: int = MAX_NODES,
 ) -> ProcessLineage:
     """Return the datasets and processes within `depth` edges, by current edges or those at `as_of`."""
     walk: dict[str, Any] = {
         "start": start,
         "up": direction is Direction.UP,
         "depth": depth,
-        "nodes": MAX_NODES,
+        "nodes": max_nodes,
         "at": as_of or datetime.now(UTC),
     }
     with transaction(engine) as cursor:

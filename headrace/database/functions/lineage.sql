@@ -1,7 +1,7 @@
 -- Steps through the lineage graph, and columns that inherit sensitivity.
 
 -- Return one step from each node, against the direction of the data (`up`) or with it: what processes read and write,
--- hand to each other, and wait for by their conditions (AWAITS).
+-- hand to each other, and wait for by their conditions (AWAITS), and datasets made from others by no known process.
 CREATE OR REPLACE FUNCTION catalog.process_steps(nodes uuid[], up boolean, at timestamptz)
 RETURNS TABLE (near uuid, far uuid, role text, condition text)
 LANGUAGE sql STABLE
@@ -10,14 +10,16 @@ BEGIN ATOMIC
     FROM catalog.lineage_edge
     WHERE NOT up
       AND source_id = ANY (nodes)
-      AND (edge_role IN ('CONSUMES', 'PRODUCES') OR edge_role = 'DERIVES' AND target_type = 'PROCESS')
+      AND (edge_role IN ('CONSUMES', 'PRODUCES')
+           OR edge_role = 'DERIVES' AND (target_type = 'PROCESS' OR process_id IS NULL))
       AND valid_from <= at AND (valid_to IS NULL OR valid_to > at)
     UNION ALL
     SELECT target_id, source_id, edge_role, NULL
     FROM catalog.lineage_edge
     WHERE up
       AND target_id = ANY (nodes)
-      AND (edge_role IN ('CONSUMES', 'PRODUCES') OR edge_role = 'DERIVES' AND target_type = 'PROCESS')
+      AND (edge_role IN ('CONSUMES', 'PRODUCES')
+           OR edge_role = 'DERIVES' AND (target_type = 'PROCESS' OR process_id IS NULL))
       AND valid_from <= at AND (valid_to IS NULL OR valid_to > at)
     UNION ALL
     SELECT upstream.process_id, waiting.process_id, 'AWAITS', waiting.condition

@@ -15,6 +15,7 @@ from headrace.access.sensitivity import Public, SubjectKey
 from headrace.queries.columns import ColumnPlace, check_column
 from headrace.queries.impact import MAX_DEPTH, impact
 from headrace.queries.impact import Reader as Hit
+from headrace.queries.lineage import MAX_NODES
 from headrace.queries.names import ColumnEdge, column_lineage
 from headrace.queries.process_lineage import ProcessLineage, process_lineage
 from headrace.queries.rows import Direction, Lineage, VersionLineage
@@ -74,6 +75,9 @@ class ImpactAnswer:
 
 
 Direction_ = Annotated[Way, Query(alias="direction", description="The direction of the traversal.")]
+Nodes = Annotated[
+    int, Query(ge=1, le=MAX_NODES, description="Maximum number of nodes; not for level column.")
+]
 Depth = Annotated[int, Query(ge=1, le=100, description="Maximum number of steps.")]
 
 
@@ -97,17 +101,25 @@ def show_lineage(
     column: Annotated[
         str | None, Query(max_length=1000, description="Only this column; for level column.")
     ] = None,
+    nodes: Nodes = MAX_NODES,
 ) -> Response:
     """Show the neighbours within some steps, and the edges between them.
 
-    A traversal stops at 2,000 nodes and says so; each node has the number of its hidden neighbours.
+    A traversal stops at some number of nodes and says so; each node has the number of its hidden neighbours.
     """
     _refuse_misplaced(level, version=version, partition=partition, column=column, as_of=as_of)
     direction = way.direction
     found: Lineage | VersionLineage | ProcessLineage
     if level is Level.VERSION:
         found = queries.version_lineage(
-            engine, dataset.key, direction, depth, tag=version, partition=partition, as_of=as_of
+            engine,
+            dataset.key,
+            direction,
+            depth,
+            tag=version,
+            partition=partition,
+            as_of=as_of,
+            max_nodes=nodes,
         )
     elif level is Level.COLUMN:
         check_column(engine, ColumnPlace(dataset.id, dataset.key, column))
@@ -118,9 +130,9 @@ def show_lineage(
         columns = ColumnEdges(dataset.key, direction, edges[:_MAX_COLUMN_EDGES], more)
         return shown(engine, caller, columns)
     elif level is Level.PROCESS:
-        found = process_lineage(engine, dataset.id, direction, depth, as_of=as_of)
+        found = process_lineage(engine, dataset.id, direction, depth, as_of=as_of, max_nodes=nodes)
     else:
-        found = queries.lineage(engine, dataset.key, direction, depth, as_of=as_of)
+        found = queries.lineage(engine, dataset.key, direction, depth, as_of=as_of, max_nodes=nodes)
     return shown(engine, caller, found)
 
 
@@ -136,9 +148,11 @@ def show_process_lineage(
     way: Direction_ = Way.UPSTREAM,
     depth: Depth = 3,
     as_of: AsOf = None,
+    nodes: Nodes = MAX_NODES,
 ) -> Response:
     """Show alternating datasets and processes; each edge is a step."""
-    return shown(engine, caller, process_lineage(engine, process, way.direction, depth, as_of=as_of))
+    found = process_lineage(engine, process, way.direction, depth, as_of=as_of, max_nodes=nodes)
+    return shown(engine, caller, found)
 
 
 @router.get(

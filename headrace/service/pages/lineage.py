@@ -20,11 +20,11 @@ from headrace.context import current_context
 from headrace.errors import UnknownDataset
 from headrace.service.api.datasets import show_dataset
 from headrace.service.api.lineage import Level, Way, show_impact, show_lineage, show_process_lineage
-from headrace.service.api.paging import MAX_PAGE_SIZE, Cursor
+from headrace.service.api.paging import Cursor
 from headrace.service.api.slas import list_sla_statuses
 from headrace.service.api.subjects import Database, dataset_named, process_named
 from headrace.service.pages.layout import HEIGHT, WIDTH, drawing
-from headrace.service.pages.lineage_graph import Graph, graph
+from headrace.service.pages.lineage_graph import MAX_NODES, Graph, graph
 from headrace.service.pages.rendering import HEADERS, answered, page, rendered
 from headrace.service.pages.sessions import Viewer
 from headrace.slas.queries import WORST_FIRST
@@ -32,7 +32,9 @@ from headrace.slas.queries import WORST_FIRST
 router = APIRouter(include_in_schema=False)
 _MAX_DEPTH = 10
 _MAX_EXPANDED = 20  # nodes
-_MAX_READERS = 25
+_MAX_WALKED = 2 * MAX_NODES  # of each walk, from which the drawn ones are chosen
+_MAX_READERS = 25  # on a page
+_MAX_EXPORTED = 100_000  # readers in a CSV file
 _MAX_MARKED = 500  # SLA objectives
 _RANKS = {state.value: rank for rank, state in enumerate(WORST_FIRST)}
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -62,13 +64,18 @@ def show_lineage_page(
     column: Annotated[str, Query(max_length=1000)] = "",
     as_of: Annotated[datetime | None, BeforeValidator(_or_none), Query()] = None,
     cursor: Cursor = None,
+    show: Literal["impact"] | None = None,
     format: Literal["svg", "csv"] | None = None,
 ) -> Response:
-    """Show the lineage of a dataset, or of a process of this key. format: the drawing, or the affected readers."""
+    """Show the lineage of a dataset, or of a process of this key. show: only the readers, which
+    take longer to find. format: the drawing, or the readers."""
     at = as_of.replace(tzinfo=UTC) if as_of is not None and as_of.tzinfo is None else as_of
     start_kind, start, start_key = _start(engine, caller, key, kind)
-    if format == "csv" and start_kind == "DATASET":
-        return _csv(start_key, _readers(engine, caller, start_key, at))
+    if start_kind == "DATASET" and format == "csv":
+        return _csv(start_key, _impact(engine, caller, start_key, at, None, _MAX_EXPORTED)["items"])
+    if start_kind == "DATASET" and show == "impact":
+        impact = _impact(engine, caller, start_key, at, cursor, _MAX_READERS)
+        return page(request, "lineage_impact.html", key=start_key, impact=impact)
     found = _graph(engine, caller, (start_kind, start), direction, depth, expand or (), at)
     marks = _marks(engine, caller, found)
     drawn = drawing([node.id for node in found.nodes], [(edge.source, edge.target) for edge in found.edges])
@@ -95,9 +102,9 @@ def show_lineage_page(
         direction=direction,
         depth=depth,
         max_depth=_MAX_DEPTH,
+        max_nodes=MAX_NODES,
         as_of=at,
         sources=_sources(found),
-        impact=_impact(engine, caller, start_key, at, cursor) if start_kind == "DATASET" else None,
         columns=_columns(engine, caller, start_key) if start_kind == "DATASET" else [],
         column=column,
         column_sources=_column_sources(engine, caller, start_key, column, at) if column else None,
@@ -129,16 +136,18 @@ def _graph(
     at: datetime | None,
 ) -> Graph:
     ways = list(Way) if direction == "both" else [Way(direction)]
-    steps = (
-        2 * depth if start[0] == "DATASET" else 2 * depth - 1
-    )  # a dataset's neighbours are behind a process
-    walks = [_walk(engine, caller, *start, way, steps, at) for way in ways]
+    walks = [_walk(engine, caller, *start, way, _steps(start[0], depth), at) for way in ways]
     expanded: dict[str, set[str]] = {}
     for each in expand:
         way, kind, named = each.split(":")
-        walks.append(_walk(engine, caller, kind, UUID(named), Way(way), 1, at))
+        walks.append(_walk(engine, caller, kind, UUID(named), Way(way), _steps(kind, 1), at))
         expanded.setdefault(Way(way).direction, set()).add(named)
-    return graph(str(start[1]), walks, expanded)
+    return graph(str(start[1]), walks, expanded, depth)
+
+
+def _steps(kind: str, depth: int) -> int:
+    """Return the steps of the API: a dataset's neighbours are behind a process."""
+    return 2 * depth if kind == "DATASET" else 2 * depth - 1
 
 
 def _walk(
@@ -146,9 +155,9 @@ def _walk(
 ) -> Any:  # noqa: ANN401 - JSON
     if kind == "PROCESS":
         process = process_named(engine, caller, str(start))
-        return answered(show_process_lineage(engine, caller, process, way, steps, at))
+        return answered(show_process_lineage(engine, caller, process, way, steps, at, _MAX_WALKED))
     dataset = dataset_named(engine, caller, str(start))
-    return answered(show_lineage(engine, caller, dataset, way, steps, Level.PROCESS, at))
+    return answered(show_lineage(engine, caller, dataset, way, steps, Level.PROCESS, at, nodes=_MAX_WALKED))
 
 
 def _marks(engine: Engine, caller: Caller, found: Graph) -> dict[tuple[str, str], str]:
@@ -167,19 +176,11 @@ def _sources(found: Graph) -> dict[str, list[str]]:
     return sources
 
 
-def _impact(engine: Engine, caller: Caller, key: str, at: datetime | None, cursor: str | None) -> Any:  # noqa: ANN401 - JSON
+def _impact(
+    engine: Engine, caller: Caller, key: str, at: datetime | None, cursor: str | None, limit: int
+) -> Any:  # noqa: ANN401 - JSON
     dataset = dataset_named(engine, caller, key)
-    return answered(show_impact(engine, caller, dataset, None, at, cursor, _MAX_READERS))
-
-
-def _readers(engine: Engine, caller: Caller, key: str, at: datetime | None) -> Iterable[Mapping[str, Any]]:
-    dataset, cursor = dataset_named(engine, caller, key), None
-    while True:
-        found = answered(show_impact(engine, caller, dataset, None, at, cursor, MAX_PAGE_SIZE))
-        yield from found["items"]
-        cursor = found["next"]
-        if cursor is None:
-            return
+    return answered(show_impact(engine, caller, dataset, None, at, cursor, limit))
 
 
 def _columns(engine: Engine, caller: Caller, key: str) -> list[str]:

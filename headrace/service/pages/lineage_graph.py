@@ -50,12 +50,11 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The nodes, by step and key, and the edges between them. known: the number of nodes in the answers."""
+    """The nodes, by step and key, and the edges between them."""
 
     start: str
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
-    known: int
 
 
 @dataclass(slots=True)
@@ -73,10 +72,13 @@ class _Side:
         return edge.source if self.up else edge.target
 
 
-def graph(start: str, walks: Iterable[Mapping[str, Any]], expanded: Mapping[str, set[str]]) -> Graph:
+def graph(
+    start: str, walks: Iterable[Mapping[str, Any]], expanded: Mapping[str, set[str]], depth: int
+) -> Graph:
     """Join walks (answers of the API about processes) that begin at the start or at expanded nodes.
 
-    expanded: the nodes whose neighbours were asked for, by direction of the API (`up`, `down`).
+    expanded: the nodes whose neighbours were asked for, by direction of the API (`up`, `down`). depth: how far to go
+    from the start and from those; a process and what it reads or writes are one step.
     """
     sides = {"up": _Side(True), "down": _Side(False)}
     known: dict[str, Mapping[str, Any]] = {}
@@ -85,7 +87,7 @@ def graph(start: str, walks: Iterable[Mapping[str, Any]], expanded: Mapping[str,
         known.update({node["id"]: node for node in walk["nodes"]})
     steps = {start: 0}
     for name, side in sides.items():
-        _reach(start, side, known, expanded.get(name, set()), steps)
+        _reach(start, side, known, expanded.get(name, set()), depth, steps)
     edges = {
         key: edge
         for side in sides.values()
@@ -106,7 +108,7 @@ def graph(start: str, walks: Iterable[Mapping[str, Any]], expanded: Mapping[str,
         for each, step in steps.items()
     ]
     nodes.sort(key=lambda node: (node.step, node.key, node.kind))
-    return Graph(start, tuple(nodes), tuple(edges[key] for key in sorted(edges)), len(known))
+    return Graph(start, tuple(nodes), tuple(edges[key] for key in sorted(edges)))
 
 
 def _add(side: _Side, walk: Mapping[str, Any]) -> None:
@@ -121,22 +123,32 @@ def _add(side: _Side, walk: Mapping[str, Any]) -> None:
 
 
 def _reach(
-    start: str, side: _Side, known: Mapping[str, Mapping[str, Any]], expanded: set[str], steps: dict[str, int]
+    start: str,
+    side: _Side,
+    known: Mapping[str, Mapping[str, Any]],
+    expanded: set[str],
+    depth: int,
+    steps: dict[str, int],
 ) -> None:
     """Add the nodes to draw: breadth first, some neighbours of each, those with the least key."""
     far: dict[str, list[str]] = {}
     for edge in side.edges.values():
         far.setdefault(side.near(edge), []).append(side.far(edge))
-    frontier, step = [start], 0
+    frontier, step, passed = [start], 0, {start: 0}
     while frontier:
         step += -1 if side.up else 1
         following: list[str] = []
         for node in frontier:
             limit = MAX_EXPANDED if node in expanded else MAX_NEIGHBOURS
+            behind = known[node]["kind"] == "PROCESS" and node != start  # its datasets are no step further
             fresh = sorted(set(far.get(node, ())) - set(steps), key=lambda each: _order(known[each]))
             for each in fresh[: min(limit, MAX_NODES - len(steps))]:
-                steps[each] = step
-                following.append(each)
+                further = passed[node] + (0 if behind and known[each]["kind"] == "DATASET" else 1)
+                if node in expanded:
+                    further = min(further, depth)
+                if further <= depth:
+                    steps[each], passed[each] = step, further
+                    following.append(each)
         frontier = following
 
 

@@ -176,6 +176,11 @@ def test_walks_over_processes(reader: TestClient) -> None:
     ]
     assert answer["truncated"]
     assert len(answer["edges"]) == 3
+    few = got(reader, "dataset/raw/flights/lineage", level="process", direction="downstream", nodes=2)
+    assert [(node["key"], node["hidden"]) for node in few["nodes"]] == [
+        ("raw/flights", 0),
+        ("mart/delays", 1),
+    ]
     up = got(reader, "process/mart/report/lineage", direction="upstream", depth=1)
     assert [node["key"] for node in up["nodes"]] == ["mart/report", "mart/delays"]
 

@@ -10,6 +10,7 @@ WITH RECURSIVE walk AS (
             SELECT far AS id FROM catalog.process_steps(walk.frontier, %(up)s, %(at)s)
             EXCEPT
             SELECT unnest(walk.seen)
+            ORDER BY id
             LIMIT greatest(%(nodes)s - cardinality(walk.seen), 0)
         ) fresh
     ) next

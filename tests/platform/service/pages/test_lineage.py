@@ -37,7 +37,7 @@ def test_one_step_in_both_directions_comes_first(browse: Browse) -> None:
         "Process mart/report",
     ]
     assert page.count('class="edge"') == 4
-    assert "5 of 5 found shown" in page
+    assert "5 datasets and processes." in page
 
 
 def test_direction_and_steps_decide_what_is_drawn(browse: Browse) -> None:
@@ -62,8 +62,8 @@ def test_a_fold_leads_to_more_neighbours(browse: Browse) -> None:
     more = browser.open(f"/lineage/mart/report{expanded}")
     assert f'id="{place}"' in more
 
-    assert "Process mart/delays" in _drawn(more)
-    assert "0 of 1 upstream of mart/delays shown" in more  # of the process now
+    assert {"Process mart/delays", "Dataset raw/flights"} <= set(_drawn(more))
+    assert "0 of 1 upstream" not in more
     browser.open("/lineage/mart/report?expand=sideways", 422)
 
 
@@ -80,7 +80,11 @@ def test_many_readers_are_folded_with_their_number(browse: Browse, catalog: Engi
 
     assert f"{MAX_NEIGHBOURS} of 41 downstream of raw/flights shown" in page
     assert len(_drawn(page)) == 1 + 2 * MAX_NEIGHBOURS
-    assert "42 datasets and 42 processes; 25 of 84 shown" in page
+    readers = browse().open("/lineage/raw/flights?show=impact")
+    assert "42 datasets and 42 processes; 25 of 84 shown" in readers
+    following = readers.split('class="more" href="')[1].split('"')[0].replace("&amp;", "&")
+    assert "many/d39" not in readers
+    assert "many/d39" in browse().open(following)
 
 
 def test_a_process_of_the_same_key_is_asked_for_by_its_kind(browse: Browse) -> None:
@@ -88,13 +92,26 @@ def test_a_process_of_the_same_key_is_asked_for_by_its_kind(browse: Browse) -> N
 
     page = browser.open("/lineage/mart/delays?kind=PROCESS")
     assert sorted(_drawn(page)) == ["Dataset mart/delays", "Dataset raw/flights", "Process mart/delays"]
-    assert "Affected by a change" not in page
+    assert "affected by a change" not in page
     browser.open("/lineage/raw/flights?kind=PROCESS", 404)
 
 
-def test_readers_are_listed_with_their_owners(browse: Browse) -> None:
-    page = browse().open("/lineage/raw/flights")
+def test_datasets_made_by_no_known_process_are_drawn(browse: Browse, catalog: Engine) -> None:
+    register(catalog, [*DATASETS, DatasetRecord("mart/copy", "csv")], PROCESSES)
+    source = put(catalog, "mart/report", "r1").version
+    put(catalog, "mart/copy", "c1", inputs=(source.version_id,))
 
+    page = browse().open("/lineage/mart/report?direction=downstream")
+
+    assert _drawn(page) == ["Dataset mart/report", "Dataset mart/copy"]
+
+
+def test_readers_are_listed_with_their_owners(browse: Browse) -> None:
+    browser = browse()
+    assert "show=impact" in browser.open("/lineage/raw/flights")
+
+    page = browser.open("/lineage/raw/flights?show=impact")
+    assert "<h1>raw/flights</h1>" in page
     assert "2 datasets and 2 processes" in page
     assert "team:board" in page
 
@@ -204,6 +221,7 @@ def test_datasets_of_other_domains_are_not_drawn(browse: Browse, run_id: UUID) -
     page = browser.open("/lineage/raw/flights")
     assert "Dataset mart/delays" not in page
     assert "mart/report" not in page
+    assert "mart" not in browser.client.get("/lineage/raw/flights?format=csv").text.replace("mart/delays", "")
     browser.open("/lineage/mart/report", 404)
     browser.open("/lineage/no/such", 404)
 

@@ -22,7 +22,7 @@ def test_a_run_shows_what_it_read_and_wrote(browse: Browse, run_id: UUID) -> Non
 
     assert "<h1>Run of mart/delays</h1>" in page
     assert 'href="/datasets/raw/flights"' in page
-    assert "raw-1" in page
+    assert 'href="/datasets/raw/flights/version/raw-1?partition=2026-01-01"' in page
     assert "of 2026-01-01" in page
     assert "second" in page
     assert "first" not in page
