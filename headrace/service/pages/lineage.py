@@ -23,8 +23,8 @@ from headrace.service.api.lineage import Level, Way, show_impact, show_lineage, 
 from headrace.service.api.paging import Cursor
 from headrace.service.api.slas import list_sla_statuses
 from headrace.service.api.subjects import Database, dataset_named, process_named
-from headrace.service.pages.layout import HEIGHT, WIDTH, drawing
-from headrace.service.pages.lineage_graph import MAX_NODES, Graph, graph
+from headrace.service.pages.graph.folding import MAX_NODES, Graph, graph
+from headrace.service.pages.graph.layout import HEIGHT, WIDTH, drawing
 from headrace.service.pages.rendering import HEADERS, answered, page, rendered
 from headrace.service.pages.sessions import Viewer
 from headrace.slas.queries import WORST_FIRST

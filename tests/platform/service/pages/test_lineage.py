@@ -15,7 +15,7 @@ from headrace.catalog.column_lineage import ColumnLineage, ColumnSource, How, Li
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
 from headrace.database.connection import transaction
 from headrace.registration.declarations import register
-from headrace.service.pages.lineage_graph import MAX_NEIGHBOURS
+from headrace.service.pages.graph.folding import MAX_NEIGHBOURS
 from tests.platform.service.conftest import DATASETS, PROCESSES, put
 from tests.platform.service.pages.conftest import Browse
 

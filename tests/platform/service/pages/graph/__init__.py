@@ -1,0 +1,1 @@
+"""The graph of a lineage, for every graph there is."""
