@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Tests of a file share a server and a Spark session, so they run on one worker; each worker has its own.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --durations 25
 
-PAGES := headrace/service/pages
+PAGES := headrace/pages
 PAGES_JS := $(PAGES)/static/pages.js
 
 .DEFAULT_GOAL := help

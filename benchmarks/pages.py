@@ -25,7 +25,7 @@ from benchmarks.graph import WORDS, fill, new_engine, served, timed, wrong
 from headrace.access.callers import Role
 from headrace.access.grants import grant
 from headrace.access.sessions import open_session
-from headrace.service.pages.sessions import COOKIE
+from headrace.pages.sessions import COOKIE
 
 READERS = 200
 _STATEMENTS = (

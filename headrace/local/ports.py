@@ -15,7 +15,7 @@ from typing import Any
 import typer
 
 HOST = "127.0.0.1"
-PROTOCOL = "headrace.service.http.protocol:BoundedProtocol"  # Headrace's own servers parse HTTP with it
+PROTOCOL = "headrace.http.protocol:BoundedProtocol"  # Headrace's own servers parse HTTP with it
 FIRST_PORT = 3000
 _QUERY = """
 {

@@ -1,6 +1,6 @@
-"""The HTTP service: the API under /api/v1, and the pages.
+"""The HTTP service: the API (`headrace.api`), the pages (`headrace.pages`), and what surrounds both (`headrace.http`).
 
-`create_app` creates the application, `security` authorizes requests, and there is a module of routes per subject.
+`create_app` creates the application; `server` runs it.
 """
 
 from headrace.service.app import create_app

@@ -10,9 +10,8 @@ import anyio.to_thread
 from fastapi import FastAPI
 from sqlalchemy import Engine
 
-from headrace.context import current_context
-from headrace.service import pages
-from headrace.service.api import (
+from headrace import pages
+from headrace.api import (
     access,
     alerts,
     audit,
@@ -32,13 +31,14 @@ from headrace.service.api import (
     search,
     slas,
 )
-from headrace.service.http import problems, security
-from headrace.service.http.bodies import Bodies
-from headrace.service.http.coalescing import EventQueues
-from headrace.service.http.etags import ETags
-from headrace.service.http.head_requests import Heads
-from headrace.service.http.limits import Limits
-from headrace.service.http.metrics import Metrics, RequestObserver
+from headrace.context import current_context
+from headrace.http import problems, security
+from headrace.http.bodies import Bodies
+from headrace.http.coalescing import EventQueues
+from headrace.http.etags import ETags
+from headrace.http.head_requests import Heads
+from headrace.http.limits import Limits
+from headrace.http.metrics import Metrics, RequestObserver
 
 _THREADS = 14  # concurrent database requests: slightly fewer than the engine has connections
 

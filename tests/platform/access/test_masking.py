@@ -14,6 +14,8 @@ from headrace.access.audit import entries
 from headrace.access.callers import Permission, Role
 from headrace.access.sensitivity import MASK, DatasetKey, Public, Sensitive, SubjectKey
 from headrace.alerts.records import AlertState
+from headrace.api.alerts import AlertRow
+from headrace.api.responses import shown
 from headrace.catalog.column_lineage import ColumnSource, How, Subtype
 from headrace.catalog.masking import visible
 from headrace.catalog.records import (
@@ -36,8 +38,6 @@ from headrace.queries.process_detail import process, process_id
 from headrace.queries.rows import AttemptRow, RunOutput, RunReport, VersionRef
 from headrace.registration.declarations import register
 from headrace.retention.run_facets import RunDataset
-from headrace.service.api.alerts import AlertRow
-from headrace.service.api.responses import shown
 from headrace.severity import Severity
 from headrace.slas.events import Kind, SubjectType
 from headrace.slas.queries import Incident

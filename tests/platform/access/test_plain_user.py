@@ -13,8 +13,8 @@ from headrace.context import act_as, organisation_named
 from headrace.database.connection import engine_for, migrate, transaction
 from headrace.database.row_security import NARROW_ROLE, ROLE
 from headrace.errors import CatalogUnavailable, Forbidden
+from headrace.http.security import connect
 from headrace.registration.declarations import register
-from headrace.service.http.security import connect
 from tests.platform.access.conftest import principal_of
 
 

@@ -16,9 +16,7 @@ from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.database.row_security import NARROW_ROLE, ROLE
 from headrace.errors import CatalogUnavailable
-from headrace.registration.registrations import RegistrationRequest, request
-from headrace.service.app import create_app
-from headrace.service.http.security import (
+from headrace.http.security import (
     OPEN,
     OPEN_PAGES,
     SIGNED,
@@ -29,6 +27,8 @@ from headrace.service.http.security import (
     requires,
     rules,
 )
+from headrace.registration.registrations import RegistrationRequest, request
+from headrace.service.app import create_app
 from headrace.settings import settings
 from tests.platform.conftest import DATASETS
 from tests.platform.service.serving import application
@@ -295,7 +295,7 @@ def small(two: Engine, development: Any) -> TestClient:
 
     app.add_api_route("/sync", sync)
     app.add_api_route("/async", asynchronous)
-    from headrace.service.http import security
+    from headrace.http import security
 
     app.router.on_startup = []
     original = security.OPEN
@@ -329,7 +329,7 @@ def test_a_handler_works_for_its_caller(small: TestClient, two: Engine, developm
 def test_where_postgresql_cannot_keep_callers_apart_the_service_does_not_come_up(
     two: Engine, development: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.service.http.security.NARROW_ROLE", "headrace_missing")
+    monkeypatch.setattr("headrace.http.security.NARROW_ROLE", "headrace_missing")
     with pytest.raises(CatalogUnavailable, match="CREATE ROLE headrace_missing NOLOGIN"):
         connect(FastAPI(openapi_url=None), two)
 

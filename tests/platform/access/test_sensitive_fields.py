@@ -16,6 +16,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from sqlalchemy import Engine
 
+from headrace import api
 from headrace.access.callers import Role
 from headrace.access.sensitivity import MASK, Public
 from headrace.catalog.masking import undeclared_fields, visible
@@ -23,7 +24,6 @@ from headrace.catalog.masking.foreign import PUBLIC_FACET_FIELDS
 from headrace.context import act_as
 from headrace.openlineage.schema_digest import SHAPES
 from headrace.queries.facets import FacetRow
-from headrace.service import api
 from tests.platform.access.conftest import caller, principal_of
 
 Json = dict[str, Any]

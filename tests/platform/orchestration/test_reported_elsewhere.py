@@ -15,13 +15,13 @@ from sqlalchemy import Engine
 from headrace.catalog.naming import own_namespace
 from headrace.context import current_context
 from headrace.declarations.loading.project import load, records
+from headrace.http.openlineage_adapters import AdapterEvent, openlineage_events
 from headrace.openlineage import ingestion
 from headrace.openlineage.model import Result
 from headrace.orchestration.completions.materializations import report_completions
 from headrace.orchestration.sensors.process_triggers import process_trigger_sensor
 from headrace.registration.declarations import register
 from headrace.retention.rebuild import rebuild
-from headrace.service.http.openlineage_adapters import AdapterEvent, openlineage_events
 from headrace.settings import settings
 from tests.platform.openlineage.events import contents, facet, ingest_valid, run_event, uuid
 from tests.platform.projects import write_project

@@ -12,8 +12,8 @@ import uvicorn
 from fastapi import FastAPI
 from sqlalchemy import Engine
 
+from headrace.http.protocol import BoundedProtocol
 from headrace.service.app import assembled, connect
-from headrace.service.http.protocol import BoundedProtocol
 
 
 @cache

@@ -22,14 +22,14 @@ import pytest
 from sqlalchemy import Engine
 
 from headrace.access.callers import Caller, CallerKind, Grant, Permission
+from headrace.api.completions import receive
 from headrace.autosys.client import write
 from headrace.context import organisation_named
 from headrace.database.connection import engine_for, transaction
+from headrace.http import bodies
 from headrace.job_reports.ingestion import ingest
 from headrace.local.servers import SERVICE
 from headrace.service import create_app
-from headrace.service.api.completions import receive
-from headrace.service.http import bodies
 from headrace.settings import settings
 from tests.paths import REPOSITORY, WAIT_SECONDS
 from tests.platform.service.serving import served as serving

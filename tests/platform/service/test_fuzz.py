@@ -17,8 +17,8 @@ from sqlalchemy import Engine
 from headrace.access.callers import Permission
 from headrace.access.tokens import issue_service_token
 from headrace.alerts.heartbeat import ALERTS, JUDGING, record_heartbeat
+from headrace.http.security import ORGANISATION
 from headrace.service.app import routed
-from headrace.service.http.security import ORGANISATION
 from tests.platform.service.serving import served
 
 load_all_checks()

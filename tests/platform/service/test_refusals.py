@@ -23,8 +23,8 @@ from starlette.types import Receive, Scope, Send
 from headrace.access.callers import Permission
 from headrace.access.grants import add_organisation
 from headrace.database.connection import engine_for
-from headrace.service.http import bodies, protocol
-from headrace.service.http.limits import Limits
+from headrace.http import bodies, protocol
+from headrace.http.limits import Limits
 from tests.paths import WAIT_SECONDS
 from tests.platform.service.conftest import Ask, run_event
 from tests.platform.service.serving import served
@@ -121,7 +121,7 @@ def test_internal_errors_are_not_exposed(
     def fail(*_: object, **__: Any) -> None:
         raise RuntimeError("the secret of the house")
 
-    monkeypatch.setattr("headrace.service.api.processes.process_page", fail)
+    monkeypatch.setattr("headrace.api.processes.process_page", fail)
     answer = reader.get("/api/v1/process")
     assert answer.status_code == 500
     assert answer.headers["content-type"] == PROBLEM

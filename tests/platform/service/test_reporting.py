@@ -21,8 +21,8 @@ from headrace.access.callers import Permission
 from headrace.access.tokens import issue_service_token, issue_task_token
 from headrace.context import Principal, current_context, set_principal
 from headrace.database.connection import transaction
+from headrace.http.coalescing import EventQueues
 from headrace.openlineage.model import Outcome, Result
-from headrace.service.http.coalescing import EventQueues
 from headrace.settings import settings
 from tests.paths import WAIT_SECONDS
 from tests.platform.service.conftest import Ask, run_event
@@ -245,7 +245,7 @@ def test_stores_together_what_comes_together(catalog: Engine, monkeypatch: pytes
             raise ArithmeticError("poison")
         return [Outcome(index, Result.STORED, reason=str(event)) for index, event in enumerate(events)]
 
-    monkeypatch.setattr("headrace.service.http.coalescing.store", slow)
+    monkeypatch.setattr("headrace.http.coalescing.store", slow)
 
     async def send() -> list[object]:
         set_principal(Principal(current_context().organisation_id, settings().organisation, "service:test"))

@@ -19,12 +19,12 @@ from headrace.access.grants import grant
 from headrace.access.sessions import open_session
 from headrace.alerts import links
 from headrace.alerts.queries import history
+from headrace.http.security import rules
+from headrace.pages.sessions import COOKIE
+from headrace.pages.static_files import static_url
 from headrace.publishing.runs import attempt
 from headrace.registration.declarations import register
 from headrace.service import create_app
-from headrace.service.http.security import rules
-from headrace.service.pages.sessions import COOKIE
-from headrace.service.pages.static_files import static_url
 from headrace.settings import settings
 from headrace.slas.tick import evaluate
 from tests.paths import REPOSITORY, WAIT_SECONDS
@@ -34,7 +34,7 @@ from tests.platform.service.serving import served
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
-AXE = REPOSITORY / "headrace/service/pages/ui/node_modules/axe-core/axe.min.js"
+AXE = REPOSITORY / "headrace/pages/ui/node_modules/axe-core/axe.min.js"
 AUDIT = """
 axe.run().then(({violations}) => violations.map(
     ({id, help, nodes}) => `${id}: ${help}: ${nodes.map(({html}) => html.slice(0, 200)).join(" | ")}`))

@@ -20,7 +20,7 @@ from headrace.access.sessions import open_session, session_of
 from headrace.alerts.outbox import decide_next
 from headrace.context import current_context
 from headrace.database.connection import transaction
-from headrace.service.pages.sessions import COOKIE
+from headrace.pages.sessions import COOKIE
 from headrace.settings import settings
 from headrace.severity import Severity
 from headrace.slas.events import AlertEvent, Kind, Subject, SubjectType, record

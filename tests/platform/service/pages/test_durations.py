@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.service.pages.durations import durations
+from headrace.pages.durations import durations
 
 
 def _run(name: str, minutes: int | None, state: str = "SUCCESS") -> dict[str, Any]:

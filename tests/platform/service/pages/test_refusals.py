@@ -7,8 +7,8 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from headrace.errors import CatalogUnavailable
-from headrace.service.http.security import rules
-from headrace.service.pages import tonight
+from headrace.http.security import rules
+from headrace.pages import tonight
 from tests.platform.service.pages.conftest import Browse
 
 

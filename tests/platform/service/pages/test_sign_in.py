@@ -19,8 +19,8 @@ from headrace.access.callers import Role
 from headrace.access.grants import grant, revoke
 from headrace.access.sessions import open_session
 from headrace.database.connection import transaction
+from headrace.pages.sessions import COOKIE
 from headrace.service import create_app
-from headrace.service.pages.sessions import COOKIE
 from headrace.settings import settings
 from tests.platform.service.pages.conftest import HTML, Browse
 

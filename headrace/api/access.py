@@ -1,0 +1,186 @@
+"""Routes for the roles of people, and the tokens of services, in the caller's organisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from headrace.access import grants, tokens
+from headrace.access.callers import EVERY_DOMAIN, Caller, Permission, Role
+from headrace.access.sensitivity import Public
+from headrace.api.responses import shown
+from headrace.api.subjects import Database
+from headrace.context import act_as
+from headrace.errors import Forbidden
+from headrace.http.security import requires
+from headrace.registration.registrations import StorableText as Text
+
+router = APIRouter(prefix="/api/v1/access", tags=["access"])
+GRANT = requires(Permission.GRANT)
+Granter = Annotated[Caller, Depends(GRANT)]
+Name = Annotated[Text, Field(min_length=1, max_length=255)]
+Domain = Annotated[
+    Text, Field(min_length=1, max_length=1000, description="A domain, or `*` for all of them.")
+]
+
+
+class RoleOfUser(BaseModel):
+    """A role of a user (the `sub` of the issuer's tokens) in a domain, or in all of them (`*`)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    user: Name
+    role: Role
+    domain: Domain = EVERY_DOMAIN
+
+
+class TokenRequest(BaseModel):
+    """A token of a service: its permissions, in a domain or in all of them (`*`), and its lifetime in days."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Name
+    permissions: Annotated[list[Permission], Field(min_length=1)]
+    domain: Domain = EVERY_DOMAIN
+    days: Annotated[int, Field(ge=1, le=tokens.MAX_SERVICE_TOKEN_LIFETIME.days)] = 90
+
+
+class ServiceName(BaseModel):
+    """A service."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class GrantInForce:
+    """A role of a subject (`user:alice`) in a domain."""
+
+    subject: Public[str]
+    role: Role
+    domain: Public[str]
+    granted_by: Public[str]
+    granted_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceToken:
+    """A token of a service, without its secret."""
+
+    name: Public[str]
+    domain: Public[str]
+    permissions: Public[tuple[str, ...]]
+    issued_by: Public[str]
+    issued_at: datetime
+    expires_at: datetime
+    last_used_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedToken:
+    """A new token, which is shown only here."""
+
+    name: Public[str]
+    token: Public[str]
+
+
+@router.get("/grant", summary="List who has which role", response_model=list[GrantInForce])
+def list_grants(engine: Database, caller: Granter) -> Response:
+    """List the roles of people, by subject."""
+    _require_everywhere(caller)
+    with act_as(None):
+        rows = [row for row in grants.grants(engine) if row.organisation == caller.organisation]
+    answer = [GrantInForce(row.subject, row.role, row.domain, row.granted_by, row.granted_at) for row in rows]
+    return shown(engine, caller, answer)
+
+
+@router.post("/grant", summary="Give a role", response_model=list[GrantInForce])
+def give_role(engine: Database, caller: Granter, asked: RoleOfUser) -> Response:
+    """Give a user a role; no change if they have it. Returns all grants."""
+    _require_everywhere(caller)
+    with act_as(None):
+        grants.grant(
+            engine,
+            asked.user,
+            asked.role,
+            domain=asked.domain,
+            organisation=caller.organisation,
+            by=caller.subject,
+        )
+    return list_grants(engine, caller)
+
+
+@router.post("/revoke", summary="Take a role", response_model=list[GrantInForce])
+def take_role(engine: Database, caller: Granter, asked: RoleOfUser) -> Response:
+    """Take a role from a user, from the next request on. Returns all grants."""
+    _require_everywhere(caller)
+    with act_as(None):
+        grants.revoke(
+            engine,
+            asked.user,
+            asked.role,
+            domain=asked.domain,
+            organisation=caller.organisation,
+            by=caller.subject,
+        )
+    return list_grants(engine, caller)
+
+
+@router.get("/token", summary="List the tokens of services", response_model=list[ServiceToken])
+def list_tokens(engine: Database, caller: Granter) -> Response:
+    """List the tokens that are not revoked, without their secrets."""
+    _require_everywhere(caller)
+    with act_as(None):
+        rows = [row for row in tokens.service_tokens(engine) if row.organisation == caller.organisation]
+    answer = [
+        ServiceToken(
+            row.name,
+            row.domain,
+            row.permissions,
+            row.issued_by,
+            row.issued_at,
+            row.expires_at,
+            row.last_used_at,
+        )
+        for row in rows
+    ]
+    return shown(engine, caller, answer)
+
+
+@router.post("/token", summary="Issue a token of a service", response_model=IssuedToken)
+def issue_token(engine: Database, caller: Granter, asked: TokenRequest) -> IssuedToken:
+    """Issue a token; it is shown only here."""
+    _require_everywhere(caller)
+    with act_as(None):
+        token = tokens.issue_service_token(
+            engine,
+            asked.name,
+            asked.permissions,
+            domain=asked.domain,
+            organisation=caller.organisation,
+            lifetime=timedelta(days=asked.days),
+            by=caller.subject,
+        )
+    return IssuedToken(asked.name, token)
+
+
+@router.post("/token/revoke", summary="Revoke a token of a service", response_model=list[ServiceToken])
+def revoke_token(engine: Database, caller: Granter, asked: ServiceName) -> Response:
+    """Revoke the token of a service; it stops working within two seconds. Returns the tokens that are left."""
+    _require_everywhere(caller)
+    with act_as(None):
+        tokens.revoke_service_token(engine, asked.name, organisation=caller.organisation, by=caller.subject)
+    return list_tokens(engine, caller)
+
+
+def _require_everywhere(caller: Caller) -> None:
+    """Raise Forbidden for a service that may grant in some domains only: it could give itself the others."""
+    scope = caller.scope(Permission.GRANT)
+    if scope is None or scope.domains is not None:
+        raise Forbidden(f"{caller.subject} may grant only in some domains, but roles concern all of them")

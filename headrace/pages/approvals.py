@@ -1,0 +1,196 @@
+"""Approvals: registrations of datasets, and candidates of scans of legacy jobs, decided one by one or in bulk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Form, Request
+from sqlalchemy import Engine
+from starlette.responses import Response
+
+from headrace.access.callers import Caller, Permission
+from headrace.api.candidates import (
+    CandidateDecision,
+    Decisions,
+    decide_candidates,
+    list_candidates,
+)
+from headrace.api.paging import Cursor
+from headrace.api.registrations import (
+    Answer,
+    Rejection,
+    approve_registration,
+    list_registrations,
+    reject_registration,
+)
+from headrace.api.subjects import Database
+from headrace.errors import CatalogError
+from headrace.estates.candidates import Status
+from headrace.http.problems import RequestRefused
+from headrace.pages.forms import body
+from headrace.pages.rendering import answered, page
+from headrace.pages.sessions import acts, signed_in
+from headrace.registration.registrations import RegistrationStatus
+
+router = APIRouter(include_in_schema=False)
+_PER_PAGE = 50
+Reviewer = Annotated[Caller, Depends(acts(Permission.REVIEW))]
+Viewer = Annotated[Caller, Depends(signed_in(Permission.REVIEW))]
+Text = Annotated[str, Form(max_length=2000)]
+
+
+@router.get("/approvals")
+def show_registrations(
+    request: Request,
+    engine: Database,
+    caller: Viewer,
+    status: RegistrationStatus | None = RegistrationStatus.PENDING,
+    cursor: Cursor = None,
+) -> Response:
+    """Show the registrations that wait for a decision, or those that were decided."""
+    return _registrations(request, engine, caller, status, cursor)
+
+
+@router.post("/approvals")
+def review_registrations(
+    request: Request,
+    engine: Database,
+    caller: Reviewer,
+    decision: Annotated[Literal["approve", "reject"], Form()],
+    chosen: Annotated[list[UUID], Form(max_length=500)] = [],  # noqa: B006 - FastAPI copies it
+    comment: Text = "",
+) -> Response:
+    """Approve or reject the chosen registrations. One that is refused does not stop the others."""
+    refused = list(_review(engine, caller, decision, chosen, comment))
+    return _registrations(
+        request,
+        engine,
+        caller,
+        RegistrationStatus.PENDING,
+        None,
+        done=f"{len(chosen) - len(refused)} {'approved' if decision == 'approve' else 'rejected'}",
+        refused=refused,
+    )
+
+
+@router.get("/approvals/candidates")
+def show_candidates(
+    request: Request,
+    engine: Database,
+    caller: Viewer,
+    status: Status | None = Status.PENDING,
+    cursor: Cursor = None,
+) -> Response:
+    """Show the candidates with their evidence, the most probable first."""
+    return _candidates(request, engine, caller, status, cursor)
+
+
+@router.post("/approvals/candidates")
+def review_candidates(
+    request: Request,
+    engine: Database,
+    caller: Reviewer,
+    decision: Annotated[Literal["confirm", "reject"], Form()],
+    pattern: Annotated[list[str], Form(max_length=500)],
+    instance: Annotated[list[str], Form(max_length=500)],
+    dataset: Annotated[list[str], Form(max_length=500)],
+    owner: Annotated[list[str], Form(max_length=500)],
+    chosen: Annotated[list[int], Form(max_length=500)] = [],  # noqa: B006 - FastAPI copies it
+) -> Response:
+    """Confirm or reject the chosen candidates; `chosen` are their places in the other fields."""
+    if not len(pattern) == len(instance) == len(dataset) == len(owner) > max(chosen, default=-1) >= -1:
+        raise RequestRefused(HTTPStatus.UNPROCESSABLE_ENTITY, "the form is incomplete: open its page again")
+    decisions, refused = [], []
+    for place in chosen:
+        try:
+            decisions.append(
+                _decision(decision, pattern[place], instance[place], dataset[place], owner[place])
+            )
+        except RequestRefused as error:
+            refused.append({"pattern": pattern[place], "reason": str(error)})
+    answer: dict[str, Any] = {"applied": 0, "refused": []}
+    if decisions:
+        answer = answered(decide_candidates(engine, caller, Decisions(decisions=decisions)))
+    done = f"{answer['applied']} {'confirmed' if decision == 'confirm' else 'rejected'}"
+    return _candidates(
+        request, engine, caller, Status.PENDING, None, done=done, refused=[*refused, *answer["refused"]]
+    )
+
+
+def _decision(
+    decision: Literal["confirm", "reject"], pattern: str, instance: str, dataset: str, owners: str
+) -> CandidateDecision:
+    """Return a decision. Raises RequestRefused for a dataset that is not `domain/name`."""
+    return body(
+        CandidateDecision,
+        pattern=pattern,
+        instance=instance,
+        decision=decision,
+        dataset=dataset.strip() if decision == "confirm" else None,
+        owners=[each.strip() for each in owners.split(",") if each.strip()],
+    )
+
+
+def _review(
+    engine: Engine,
+    caller: Caller,
+    decision: Literal["approve", "reject"],
+    chosen: Sequence[UUID],
+    comment: str,
+) -> Iterator[dict[str, str]]:
+    """Review registrations; yield those that were refused, with the reason."""
+    for registration_id in chosen:
+        try:
+            if decision == "approve":
+                approve_registration(engine, caller, registration_id, body(Answer, comment=comment or None))
+            else:
+                reject_registration(engine, caller, registration_id, body(Rejection, comment=comment))
+        except (CatalogError, RequestRefused) as error:
+            yield {"pattern": str(registration_id)[:8], "reason": str(error)}
+
+
+def _registrations(
+    request: Request,
+    engine: Engine,
+    caller: Caller,
+    status: RegistrationStatus | None,
+    cursor: str | None,
+    *,
+    done: str | None = None,
+    refused: Sequence[dict[str, str]] = (),
+) -> Response:
+    found = answered(list_registrations(engine, caller, status, cursor, _PER_PAGE))
+    return page(
+        request,
+        "registrations.html",
+        found=found,
+        status_shown=status,
+        statuses=list(RegistrationStatus),
+        done=done,
+        refused=refused,
+    )
+
+
+def _candidates(
+    request: Request,
+    engine: Engine,
+    caller: Caller,
+    status: Status | None,
+    cursor: str | None,
+    *,
+    done: str | None = None,
+    refused: Sequence[dict[str, str]] = (),
+) -> Response:
+    found = answered(list_candidates(engine, caller, status, cursor, _PER_PAGE))
+    return page(
+        request,
+        "candidates.html",
+        found=found,
+        status_shown=status,
+        statuses=list(Status),
+        done=done,
+        refused=refused,
+    )

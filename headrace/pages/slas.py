@@ -1,0 +1,251 @@
+"""SLAs: the board of all objectives, and the page of one dataset or process."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from http import HTTPStatus
+from io import StringIO
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Form, Path, Request
+from starlette.responses import RedirectResponse, Response
+
+from headrace.access.callers import Caller, Permission
+from headrace.api.paging import Cursor
+from headrace.api.slas import (
+    Domain,
+    Key,
+    Kinds,
+    Outage,
+    Owner,
+    SlaOrder,
+    States,
+    count_objectives,
+    explain_forecast,
+    list_incidents,
+    list_outages,
+    list_sla_statuses,
+    plan_an_outage,
+    show_sla_history,
+)
+from headrace.api.subjects import Database
+from headrace.pages.rendering import HEADERS, answered, duration, page
+from headrace.pages.sessions import Viewer, acts
+from headrace.registration.registrations import StorableText as Text
+from headrace.slas.objectives import ObjectiveKind
+from headrace.slas.queries import WORST_FIRST
+from headrace.slas.status import DeadlineOutcome
+from headrace.slas.wording import describe_objective
+
+router = APIRouter(include_in_schema=False)
+_PER_PAGE = 50
+_MAX_OBJECTIVES = 500  # of one dataset or process
+_MAX_EXPORTED = 20_000  # rows of the CSV file
+_MAX_EVENTS = 20  # newest outcomes and status changes
+_YEAR = timedelta(days=365)
+_WEEKS = 13  # of the calendar
+_FILTERS = (("kind", "Objective"), ("domain", "Domain"), ("owner", "Owner"))
+_COLUMNS = (
+    "key", "subject_type", "owners", "kind", "ordinal", "state", "since", "reason", "terms", "deadline", "partition",
+    "met_at", "expected_at", "expected_from", "expected_to", "miss_probability", "waits_for", "waits_minutes",
+)  # fmt: skip
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_OUTCOMES = (  # worst first: its count in a day's row, and its words
+    (DeadlineOutcome.MISSED, "missed", "missed"),
+    (DeadlineOutcome.MET_LATE, "met_late", "met late"),
+    (DeadlineOutcome.PAUSED, "paused", "paused"),
+    (DeadlineOutcome.MET, "met", "met"),
+)
+
+
+@router.get("/slas")
+def show_slas(
+    request: Request,
+    engine: Database,
+    caller: Viewer,
+    state: States = None,
+    kind: Kinds = None,
+    domain: Domain = None,
+    owner: Owner = None,
+    cursor: Cursor = None,
+) -> Response:
+    """Show the objectives that match the filters, the worst first, and how many there are by filter."""
+    wanted: dict[str, Any] = {"state": state, "kind": kind, "domain": domain, "owner": owner}
+    found = answered(
+        list_sla_statuses(engine, caller, order=SlaOrder.WORST, cursor=cursor, limit=_PER_PAGE, **wanted)
+    )
+    counts = answered(count_objectives(engine, caller, **wanted))
+    by_state = {each["value"]: each["count"] for each in counts if each["filter"] == "state"}
+    return page(
+        request,
+        "slas.html",
+        found=found,
+        counts=counts,
+        states=[(each, by_state[each]) for each in WORST_FIRST if each in by_state],
+        total=sum(by_state.values()),
+        matching=sum(number for each, number in by_state.items() if not state or each in state),
+        filters=_FILTERS,
+        outages=answered(list_outages(engine, caller)),
+    )
+
+
+@router.get("/slas.csv")
+def export_slas(
+    engine: Database,
+    caller: Viewer,
+    state: States = None,
+    kind: Kinds = None,
+    domain: Domain = None,
+    owner: Owner = None,
+) -> Response:
+    """Return the objectives that match the filters as CSV, the worst first."""
+    wanted: dict[str, Any] = {"state": state, "kind": kind, "domain": domain, "owner": owner}
+    file = StringIO()
+    writer = csv.writer(file)
+    writer.writerow(_COLUMNS)
+    cursor, written = None, 0
+    while written < _MAX_EXPORTED:
+        found = answered(
+            list_sla_statuses(
+                engine, caller, order=SlaOrder.WORST, cursor=cursor, limit=_MAX_OBJECTIVES, **wanted
+            )
+        )
+        writer.writerows([_cell(_described(each)[name]) for name in _COLUMNS] for each in found["items"])
+        cursor, written = found["next"], written + len(found["items"])
+        if cursor is None:
+            break
+    headers = {**HEADERS, "Content-Disposition": 'attachment; filename="slas.csv"'}
+    return Response(file.getvalue(), media_type="text/csv", headers=headers)
+
+
+@router.get("/slas/explanation")
+def show_explanation(request: Request, engine: Database, caller: Viewer, key: Key) -> Response:
+    """Show what a dataset or process waits for, a part of its page."""
+    return page(
+        request, "sla_explanation.html", key=key, path=answered(explain_forecast(engine, caller, key))
+    )
+
+
+@router.post("/slas/outages")
+def plan_outage_of(
+    engine: Database,
+    caller: Annotated[Caller, Depends(acts(Permission.ACKNOWLEDGE))],
+    key: Annotated[str, Form(max_length=4000)],
+    subjects: Annotated[Text, Form(min_length=1, max_length=1000)],
+    begins: Annotated[datetime, Form()],
+    ends: Annotated[datetime, Form()],
+    reason: Annotated[Text, Form(min_length=1, max_length=500)],
+) -> Response:
+    """Plan an outage. begins, ends: in UTC."""
+    outage = Outage(
+        subjects=subjects,
+        begins_at=begins.replace(tzinfo=begins.tzinfo or UTC),
+        ends_at=ends.replace(tzinfo=ends.tzinfo or UTC),
+        reason=reason,
+    )
+    plan_an_outage(engine, caller, outage)
+    return RedirectResponse(f"/slas/{quote(key)}#outages", HTTPStatus.SEE_OTHER)
+
+
+@router.get("/slas/{key:path}")
+def show_sla(
+    request: Request, engine: Database, caller: Viewer, key: Annotated[str, Path(max_length=4000)]
+) -> Response:
+    """Show the SLA of a dataset or process: its objectives and how they were met."""
+    now = datetime.now(UTC)
+    history = answered(show_sla_history(engine, caller, key, now - _YEAR, now, _MAX_EVENTS))
+    objectives = answered(list_sla_statuses(engine, caller, key=[key], limit=_MAX_OBJECTIVES))["items"]
+    days = _by_objective(history["days"])
+    return page(
+        request,
+        "sla.html",
+        key=key,
+        objectives=[_described(each) for each in objectives],
+        is_known={(each["kind"], each["ordinal"]) for each in objectives},
+        history=history,
+        calendars={each: _calendar(days[each], now.date()) for each in days},
+        months={each: _months(days[each]) for each in days},
+        incidents=answered(list_incidents(engine, caller, key=key))["items"],
+        outages=answered(list_outages(engine, caller, key)),
+    )
+
+
+def _described(objective: dict[str, Any]) -> dict[str, Any]:
+    kind = ObjectiveKind(objective["kind"])
+    return {
+        **objective,
+        "terms": describe_objective(kind, objective["definition"]),
+        "timezone": objective["definition"].get("timezone"),
+    }
+
+
+def _cell(value: object) -> str:
+    """Return a value as a cell, in which a spreadsheet sees no formula."""
+    text = ", ".join(value) if isinstance(value, list) else "" if value is None else str(value)
+    return f"'{text}" if isinstance(value, str | list) and text.startswith(_FORMULA) else text
+
+
+def _by_objective(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, int], list[dict[str, Any]]]:
+    found = defaultdict(list)
+    for each in rows:
+        found[each["kind"], each["ordinal"]].append(each)
+    return dict(found)
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarDay:
+    """A day in the calendar. week: its column; weekday: its row, from Monday. outcome: the worst one; None if nothing
+    was due."""
+
+    day: date
+    week: int
+    weekday: int
+    outcome: DeadlineOutcome | None
+    words: str
+
+
+def _calendar(rows: Sequence[dict[str, Any]], today: date) -> list[CalendarDay]:
+    """Return the days of the last weeks, in order."""
+    first = today - timedelta(days=today.weekday(), weeks=_WEEKS - 1)
+    known = {date.fromisoformat(each["day"]): each for each in rows}
+    days = (first + timedelta(days=number) for number in range((today - first).days + 1))
+    return [
+        CalendarDay(
+            day,
+            (day - first).days // 7,
+            day.weekday(),
+            next((outcome for outcome, name, _ in _OUTCOMES if known.get(day, {}).get(name)), None),
+            f"{day:%A %Y-%m-%d}: {', '.join(_words(known[day])) if day in known else 'nothing due'}",
+        )
+        for day in days
+    ]
+
+
+def _words(row: dict[str, Any]) -> Iterator[str]:
+    several = sum(row[name] for _, name, _ in _OUTCOMES) > 1
+    for outcome, name, words in _OUTCOMES:
+        if row[name]:
+            late = f" by {duration(row['latest'])}" if outcome is DeadlineOutcome.MET_LATE else ""
+            yield f"{f'{row[name]} ' if several else ''}{words}{late}"
+
+
+def _months(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the numbers of outcomes by month, the newest first, and the share of deadlines that were met."""
+    found: dict[str, dict[str, Any]] = {}
+    for each in rows:
+        month = found.setdefault(each["day"][:7], dict.fromkeys((name for _, name, _ in _OUTCOMES), 0))
+        for _, name, _ in _OUTCOMES:
+            month[name] += each[name]
+    for name, month in found.items():
+        due = month["met"] + month["met_late"] + month["missed"]
+        month |= {
+            "month": name,
+            "deadlines": due + month["paused"],
+            "kept": month["met"] / due if due else None,
+        }
+    return sorted(found.values(), key=lambda month: month["month"], reverse=True)

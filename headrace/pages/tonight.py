@@ -1,0 +1,37 @@
+"""The home page: what is late, at risk, failed or running, the open alerts, and what arrived."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from headrace.alerts.records import AlertState
+from headrace.api.alerts import list_alerts
+from headrace.api.recent import show_recent
+from headrace.api.slas import SlaOrder, list_sla_statuses
+from headrace.api.subjects import Database
+from headrace.pages.rendering import answered, page
+from headrace.pages.sessions import Viewer
+from headrace.slas.status import OUT_OF_ORDER
+
+router = APIRouter(include_in_schema=False)
+_MAX_ROWS = 20  # of each list, with the way to the rest
+
+
+@router.get("/")
+def show_tonight(request: Request, engine: Database, caller: Viewer) -> Response:
+    """Show what needs attention now. The browser asks for its part `#live` again and again."""
+    objectives = answered(
+        list_sla_statuses(engine, caller, state=list(OUT_OF_ORDER), order=SlaOrder.WORST, limit=500)
+    )["items"]
+    alerts = answered(
+        list_alerts(engine, caller, state=[AlertState.OPEN, AlertState.ACKNOWLEDGED], limit=_MAX_ROWS + 1)
+    )
+    return page(
+        request,
+        "tonight.html",
+        objectives=objectives,
+        alerts=alerts["items"],
+        recent=answered(show_recent(engine, caller, limit=_MAX_ROWS + 1)),
+        limit=_MAX_ROWS,
+    )
