@@ -168,7 +168,7 @@ def test_serves_until_ctrl_c_and_leaves_nothing(home: Path, start: Callable[...,
         if connection.status == psutil.CONN_LISTEN
     }
     assert addresses == {"127.0.0.1"}
-    (service_port,) = re.findall(r"service +http://127\.0\.0\.1:(\d+)", up.log_text())
+    (service_port,) = re.findall(r"pages +http://127\.0\.0\.1:(\d+)", up.log_text())
     report = http.client.HTTPConnection("127.0.0.1", int(service_port), timeout=WAIT_SECONDS)
     report.request("POST", "/api/v1/events", '{"process": "LOAD", "status": "SUCCESS"}')
     assert report.getresponse().status == 202
