@@ -1,15 +1,38 @@
-"""Fields of forms as the bodies that the API takes."""
+"""Fields of forms: times in an address, and fields as the bodies that the API takes."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from fastapi import Query
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError
 
 from headrace.http.problems import RequestRefused
 
 Model = TypeVar("Model", bound=BaseModel)
+_YEARS = (
+    1900,
+    2999,
+)  # away from the ends of the calendar, beyond which another zone's time cannot be written
+
+
+def _none_if_empty(value: object) -> object:
+    return None if value == "" else value
+
+
+def _in_utc(value: datetime | None) -> datetime | None:
+    if value is None:
+        return None
+    first, last = _YEARS
+    if not first <= value.year <= last:
+        raise ValueError(f"must be a time in the years {first} to {last}")
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+# A time in an address, in UTC unless it names a zone; an empty field is none.
+Time = Annotated[datetime | None, BeforeValidator(_none_if_empty), AfterValidator(_in_utc), Query()]
 
 
 def body(model: type[Model], **fields: object) -> Model:

@@ -6,12 +6,12 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BeforeValidator, StringConstraints
+from pydantic import StringConstraints
 from sqlalchemy import Engine
 from starlette.responses import Response
 
@@ -23,6 +23,7 @@ from headrace.api.slas import list_sla_statuses
 from headrace.api.subjects import Database, dataset_named, process_named
 from headrace.context import current_context
 from headrace.errors import UnknownDataset
+from headrace.pages.forms import Time
 from headrace.pages.graph.folding import MAX_NODES, Graph, graph
 from headrace.pages.graph.layout import HEIGHT, WIDTH, drawing
 from headrace.pages.rendering import HEADERS, answered, page, rendered
@@ -47,10 +48,6 @@ Expanded = Annotated[
 ]
 
 
-def _or_none(value: object) -> object:
-    return None if value == "" else value
-
-
 @router.get("/lineage/{key:path}")
 def show_lineage_page(
     request: Request,
@@ -62,21 +59,20 @@ def show_lineage_page(
     depth: Annotated[int, Query(ge=1, le=_MAX_DEPTH)] = 1,
     expand: Annotated[list[Expanded] | None, Query(max_length=_MAX_EXPANDED)] = None,
     column: Annotated[str, Query(max_length=1000)] = "",
-    as_of: Annotated[datetime | None, BeforeValidator(_or_none), Query()] = None,
+    as_of: Time = None,
     cursor: Cursor = None,
     show: Literal["impact"] | None = None,
     format: Literal["svg", "csv"] | None = None,
 ) -> Response:
     """Show the lineage of a dataset, or of a process of this key. show: only the readers, which
     take longer to find. format: the drawing, or the readers."""
-    at = as_of.replace(tzinfo=UTC) if as_of is not None and as_of.tzinfo is None else as_of
     start_kind, start, start_key = _start(engine, caller, key, kind)
     if start_kind == "DATASET" and format == "csv":
-        return _csv(start_key, _impact(engine, caller, start_key, at, None, _MAX_EXPORTED)["items"])
+        return _csv(start_key, _impact(engine, caller, start_key, as_of, None, _MAX_EXPORTED)["items"])
     if start_kind == "DATASET" and show == "impact":
-        impact = _impact(engine, caller, start_key, at, cursor, _MAX_READERS)
+        impact = _impact(engine, caller, start_key, as_of, cursor, _MAX_READERS)
         return page(request, "lineage_impact.html", key=start_key, impact=impact)
-    found = _graph(engine, caller, (start_kind, start), direction, depth, expand or (), at)
+    found = _graph(engine, caller, (start_kind, start), direction, depth, expand or (), as_of)
     marks = _marks(engine, caller, found)
     drawn = drawing([node.id for node in found.nodes], [(edge.source, edge.target) for edge in found.edges])
     shared: dict[str, Any] = {
@@ -103,11 +99,11 @@ def show_lineage_page(
         depth=depth,
         max_depth=_MAX_DEPTH,
         max_nodes=MAX_NODES,
-        as_of=at,
+        as_of=as_of,
         sources=_sources(found),
         columns=_columns(engine, caller, start_key) if start_kind == "DATASET" else [],
         column=column,
-        column_sources=_column_sources(engine, caller, start_key, column, at) if column else None,
+        column_sources=_column_sources(engine, caller, start_key, column, as_of) if column else None,
         **shared,
     )
 

@@ -6,18 +6,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
-from pydantic import AwareDatetime
 from starlette.responses import Response
 
 from headrace.api.night import show_night
 from headrace.api.subjects import Database
 from headrace.pages import timeline
+from headrace.pages.forms import Time
 from headrace.pages.rendering import answered, page
 from headrace.pages.sessions import Viewer
 
 router = APIRouter(include_in_schema=False)
 MAX_ROWS = 300  # drawn at once; the filter finds the others
-Time = Annotated[AwareDatetime | None, Query()]
 
 
 @router.get("/night")

@@ -156,6 +156,8 @@ def test_the_lineage_as_of_a_time(browse: Browse) -> None:
     assert "At that time nothing is known" in page
     assert _drawn(browser.open("/lineage/mart/delays?as_of=&column="))
     browser.open("/lineage/mart/delays?as_of=yesterday", 422)
+    browser.open("/lineage/mart/delays?as_of=9999-12-31T23:59-14:00", 422)
+    assert 'value="2025-12-31T22:30"' in browser.open("/lineage/mart/delays?as_of=2026-01-01T00:30%2B02:00")
 
 
 def test_sla_statuses_are_marked_with_a_word(browse: Browse, catalog: Engine) -> None:

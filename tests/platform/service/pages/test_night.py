@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
+import pytest
+
 from tests.platform.service.pages.conftest import Browse
 
 
@@ -38,6 +40,26 @@ def test_wrong_times_are_explained(browse: Browse) -> None:
 
     assert "query.since" in browser.open("/night?since=yesterday", 422)
     assert "query.hours" in browser.open("/night?hours=1000", 422)
+
+
+def test_the_form_with_its_empty_fields_opens(browse: Browse, run_id: UUID) -> None:
+    page = browse().open("/night?since=&hours=24&compare=&q=")
+
+    assert ">mart/delays</a>" in page
+
+
+def test_hours_are_in_utc_whatever_the_zone_of_the_address(browse: Browse, run_id: UUID) -> None:
+    browser = browse()
+    page = browser.open("/night?since=2026-01-01T00:30%2B02:00&hours=3")
+
+    assert 'value="2025-12-31T22:30+00:00"' in page
+    assert 'value="2026-01-01T22:30+00:00"' in browser.open("/night?since=2026-01-01T22:30")
+
+
+@pytest.mark.parametrize("name", ["since", "compare"])
+@pytest.mark.parametrize("time", ["0001-01-01T00:00Z", "9999-12-31T23:59Z", "0001-01-01T00:00%2B14:00"])
+def test_times_at_the_ends_of_the_calendar_are_refused(browse: Browse, name: str, time: str) -> None:
+    assert "years 1900 to 2999" in browse().open(f"/night?{name}={time}", 422)
 
 
 def test_boxes_fold(browse: Browse, run_id: UUID) -> None:
