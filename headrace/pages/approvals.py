@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Form, Request
+from pydantic import Field
 from sqlalchemy import Engine
 from starlette.responses import Response
 
@@ -40,6 +41,7 @@ _PER_PAGE = 50
 Reviewer = Annotated[Caller, Depends(acts(Permission.REVIEW))]
 Viewer = Annotated[Caller, Depends(signed_in(Permission.REVIEW))]
 Text = Annotated[str, Form(max_length=2000)]
+Place = Annotated[int, Field(ge=0)]
 
 
 @router.get("/approvals")
@@ -98,13 +100,13 @@ def review_candidates(
     instance: Annotated[list[str], Form(max_length=500)],
     dataset: Annotated[list[str], Form(max_length=500)],
     owner: Annotated[list[str], Form(max_length=500)],
-    chosen: Annotated[list[int], Form(max_length=500)] = [],  # noqa: B006 - FastAPI copies it
+    chosen: Annotated[set[Place], Form(max_length=500)] = set(),  # noqa: B006 - FastAPI copies it
 ) -> Response:
     """Confirm or reject the chosen candidates; `chosen` are their places in the other fields."""
-    if not len(pattern) == len(instance) == len(dataset) == len(owner) > max(chosen, default=-1) >= -1:
+    if not len(pattern) == len(instance) == len(dataset) == len(owner) > max(chosen, default=-1):
         raise RequestRefused(HTTPStatus.UNPROCESSABLE_ENTITY, "the form is incomplete: open its page again")
     decisions, refused = [], []
-    for place in chosen:
+    for place in sorted(chosen):
         try:
             decisions.append(
                 _decision(decision, pattern[place], instance[place], dataset[place], owner[place])

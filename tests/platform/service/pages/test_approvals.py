@@ -137,11 +137,26 @@ def test_rejected_candidates_do_not_come_back(browse: Browse, scanned: Engine) -
     assert "No candidate waits for a decision." in done.text
 
 
-def test_an_incomplete_form_changes_nothing(browse: Browse, scanned: Engine) -> None:
+@pytest.mark.parametrize(
+    ("chosen", "words"), [(["7"], "the form is incomplete"), (["0", "-5"], "chosen"), (["-1"], "chosen")]
+)
+def test_a_wrong_form_changes_nothing(
+    browse: Browse, scanned: Engine, chosen: list[str], words: str
+) -> None:
     steward = browse(Role.DATA_STEWARD)
-    form = candidates_form(steward.open("/approvals/candidates")) | {"chosen": ["7"]}
+    form = candidates_form(steward.open("/approvals/candidates")) | {"chosen": chosen}
 
     refused = steward.submit("/approvals/candidates", "/approvals/candidates", decision="reject", **form)
 
     assert refused.status_code == 422
-    assert "the form is incomplete" in refused.text
+    assert words in refused.text
+    assert "/data/in/a.csv" in steward.open("/approvals/candidates")
+
+
+def test_a_candidate_that_is_chosen_twice_counts_once(browse: Browse, scanned: Engine) -> None:
+    steward = browse(Role.DATA_STEWARD)
+    form = candidates_form(steward.open("/approvals/candidates")) | {"chosen": ["0", "0"]}
+
+    done = steward.submit("/approvals/candidates", "/approvals/candidates", decision="reject", **form)
+
+    assert "1 rejected" in done.text
