@@ -86,7 +86,7 @@ def show_dataset_counts(
     return page(request, "dataset_counts.html", counts=counts, filters=_FILTERS)
 
 
-@router.get("/datasets/{dataset:path}/columns")
+@router.get("/datasets/{dataset:key}/columns")
 def show_columns(request: Request, engine: Database, caller: Viewer, dataset: Dataset) -> Response:
     """Show the columns of the published version with statistics, and how they changed."""
     return _tab(
@@ -101,7 +101,7 @@ def show_columns(request: Request, engine: Database, caller: Viewer, dataset: Da
     )
 
 
-@router.get("/datasets/{dataset:path}/versions")
+@router.get("/datasets/{dataset:key}/versions")
 def show_versions(
     request: Request,
     engine: Database,
@@ -124,7 +124,7 @@ def show_versions(
     )
 
 
-@router.get("/datasets/{dataset:path}/version/{tag}")
+@router.get("/datasets/{dataset:key}/version/{tag:path}")
 def show_one_version(
     request: Request,
     engine: Database,
@@ -138,7 +138,7 @@ def show_one_version(
     return _tab(request, engine, caller, dataset, "version", detail=detail)
 
 
-@router.get("/datasets/{dataset:path}/compare")
+@router.get("/datasets/{dataset:key}/compare")
 def compare_versions(
     request: Request,
     engine: Database,
@@ -169,7 +169,7 @@ def compare_versions(
     )
 
 
-@router.get("/datasets/{dataset:path}/checks")
+@router.get("/datasets/{dataset:key}/checks")
 def show_checks(
     request: Request, engine: Database, caller: Viewer, dataset: Dataset, cursor: Cursor = None
 ) -> Response:
@@ -178,7 +178,7 @@ def show_checks(
     return _tab(request, engine, caller, dataset, "checks", results=results)
 
 
-@router.get("/datasets/{dataset:path}/changes")
+@router.get("/datasets/{dataset:key}/changes")
 def show_changes(
     request: Request,
     engine: Database,
@@ -205,7 +205,7 @@ def show_dataset_page(request: Request, engine: Database, caller: Viewer, datase
     )
 
 
-@router.post("/datasets/{dataset:path}/rollback")
+@router.post("/datasets/{dataset:key}/rollback")
 def roll_back_dataset(
     engine: Database,
     caller: Publisher,
@@ -219,7 +219,7 @@ def roll_back_dataset(
     return _back(dataset)
 
 
-@router.post("/datasets/{dataset:path}/pin")
+@router.post("/datasets/{dataset:key}/pin")
 def pin_dataset(
     engine: Database,
     caller: Publisher,
@@ -235,7 +235,7 @@ def pin_dataset(
     return _back(dataset)
 
 
-@router.post("/datasets/{dataset:path}/unpin")
+@router.post("/datasets/{dataset:key}/unpin")
 def unpin_dataset(
     engine: Database, caller: Publisher, dataset: Dataset, partition: FormText = "", consumer: FormText = ""
 ) -> Response:

@@ -140,9 +140,7 @@ def test_rejected_candidates_do_not_come_back(browse: Browse, scanned: Engine) -
 @pytest.mark.parametrize(
     ("chosen", "words"), [(["7"], "the form is incomplete"), (["0", "-5"], "chosen"), (["-1"], "chosen")]
 )
-def test_a_wrong_form_changes_nothing(
-    browse: Browse, scanned: Engine, chosen: list[str], words: str
-) -> None:
+def test_a_wrong_form_changes_nothing(browse: Browse, scanned: Engine, chosen: list[str], words: str) -> None:
     steward = browse(Role.DATA_STEWARD)
     form = candidates_form(steward.open("/approvals/candidates")) | {"chosen": chosen}
 

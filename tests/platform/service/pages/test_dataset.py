@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from uuid import UUID
 
 import pytest
@@ -36,6 +37,30 @@ def test_a_dataset_of_another_domain_does_not_exist(browse: Browse, run_id: UUID
     page = browse(domain="raw").open(f"/datasets/mart/delays{view}", 404)
 
     assert "How late flights were" not in page
+
+
+@pytest.mark.parametrize("key", ["mart/columns", "mart/versions", "x/version/y", "mart/changes"])
+def test_a_dataset_named_like_a_view_has_all_views(browse: Browse, catalog: Engine, key: str) -> None:
+    register(catalog, [DatasetRecord(key, "csv", description="Named like a view")], [])
+    put(catalog, key, "first")
+    browser = browse()
+
+    for view in ("", "/columns", "/versions", "/version/first", "/compare", "/checks"):
+        page = browser.open(f"/datasets/{key}{view}")
+        assert f"<h1>{key}</h1>" in page
+        assert "Named like a view" in page
+
+
+def test_a_version_with_a_slash_in_its_tag_opens(browse: Browse, catalog: Engine) -> None:
+    put(catalog, "mart/report", "v1/final ?#")
+    browser = browse()
+
+    [address] = set(
+        re.findall(
+            r'href="(/datasets/mart/report/version/[^"]+)"', browser.open("/datasets/mart/report/versions")
+        )
+    )
+    assert "v1/final ?#" in browser.open(address)
 
 
 def test_the_overview_names_neighbours_and_the_declaration(browse: Browse, run_id: UUID) -> None:
