@@ -84,12 +84,20 @@ def rendered(request: Request, template: str, **values: object) -> str:
             caller=session and session.caller,
             pages=[(path, name) for path, name, needed in PAGES if session and session.caller.may(needed)],
             address=request.url.path,
-            query=dict(request.query_params),
+            query=_query(request),
             fragment=request.headers.get("hx-request") == "true",
             now=datetime.now(UTC),
             **values,
         )
     )
+
+
+def _query(request: Request) -> dict[str, str | list[str]]:
+    """Return the parameters of the address; a list for one that is given several times."""
+    given = request.query_params
+    return {
+        name: value if len(values := given.getlist(name)) == 1 else values for name, value in given.items()
+    }
 
 
 def answered(response: Response) -> Any:  # noqa: ANN401 - JSON

@@ -56,6 +56,22 @@ def test_filters_of_the_board_are_in_the_address(browse: Browse) -> None:
     assert "query.state" in browser.open("/slas?state=SOON", 422)
 
 
+@pytest.mark.usefixtures("objectives")
+def test_several_values_of_a_filter_stay_in_every_link(browse: Browse) -> None:
+    page = browse().open("/slas?state=LATE&state=ON_TRACK&domain=a")
+
+    assert 'href="/slas.csv?state=LATE&amp;state=ON_TRACK&amp;domain=a"' in page
+    assert "Status: Late, On track" in page
+
+
+@pytest.mark.usefixtures("objectives")
+def test_an_incident_without_an_alert_yet_has_no_broken_link(browse: Browse) -> None:
+    page = browse().open("/slas/a/late")
+
+    assert "Incident at a/late" in page
+    assert 'href="/alerts/' not in page
+
+
 def test_an_empty_board_says_what_to_do(browse: Browse) -> None:
     assert "Declare one with <code>sla:</code>" in browse().open("/slas")
 
