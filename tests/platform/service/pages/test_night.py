@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from uuid import UUID
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
 
 import pytest
+from sqlalchemy import Engine
 
+from headrace.database.connection import transaction
+from headrace.publishing.runs import attempt
 from tests.platform.service.pages.conftest import Browse
+
+MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def test_the_runs_of_the_night_are_bars_that_lead_to_them(browse: Browse, run_id: UUID) -> None:
@@ -20,6 +26,22 @@ def test_another_night_is_compared(browse: Browse, run_id: UUID) -> None:
     page = browse().open("/night?compare=2026-01-01T00:00Z")
 
     assert "ran only now" in page
+
+
+def test_a_run_before_its_time_in_the_other_night_is_earlier(browse: Browse, catalog: Engine) -> None:
+    for run_id, begin, end in ((uuid4(), 3, 5), (uuid4(), 25, 26)):
+        with attempt(catalog, run_id=run_id, process_key="mart/delays"):
+            pass
+        with transaction(catalog) as cursor:
+            cursor.execute(
+                "UPDATE catalog.process_run SET start_ts = %s, end_ts = %s WHERE run_id = %s",
+                [MIDNIGHT + timedelta(hours=begin), MIDNIGHT + timedelta(hours=end), run_id],
+            )
+
+    page = browse().open("/night?since=2026-01-02T00:00&compare=2026-01-01T00:00")
+
+    assert "2 h earlier, took 1 h less" in page
+    assert "2026-01-02 01:00 to 2026-01-02 02:00 UTC" in page
 
 
 def test_processes_are_found_by_name(browse: Browse, run_id: UUID) -> None:
