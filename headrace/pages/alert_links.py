@@ -40,7 +40,7 @@ def show_linked_alert(request: Request, engine: Database, token: Token = "") -> 
         with act_as(_principal(notification)):
             alert = history(engine, notification.alert_id).alert
     except WrongLink as error:
-        return _page(request, f"{error}".capitalize())
+        return _page(request, _title(error), status=HTTPStatus.FORBIDDEN)
     except UnknownAlert:
         return _page(request, "Alert not found", status=HTTPStatus.NOT_FOUND)
     if alert.state is AlertState.CLOSED:
@@ -58,7 +58,7 @@ def acknowledge_by_link(request: Request, engine: Database, token: Token = "") -
         with act_as(_principal(notification)):
             alert = acknowledge(engine, notification.alert_id, notification.who, datetime.now(UTC))
     except WrongLink as error:
-        return _page(request, f"{error}".capitalize(), status=HTTPStatus.FORBIDDEN)
+        return _page(request, _title(error), status=HTTPStatus.FORBIDDEN)
     except UnknownAlert:
         return _page(request, "Alert not found", status=HTTPStatus.NOT_FOUND)
     return _page(request, "Already resolved" if alert.acknowledged_by is None else "Thank you", alert)
@@ -70,6 +70,11 @@ def _linked(engine: Engine, token: str) -> LinkedNotification:
     if key is None:
         raise WrongLink("links to alerts are disabled: HEADRACE_ALERT_SECRET is not set")
     return linked_notification(engine, read(token, key))
+
+
+def _title(error: WrongLink) -> str:
+    words = str(error)
+    return words[:1].upper() + words[1:]
 
 
 def _principal(notification: LinkedNotification) -> Principal:

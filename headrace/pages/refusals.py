@@ -16,7 +16,9 @@ from headrace.pages.rendering import page
 _TITLES = {
     HTTPStatus.FORBIDDEN: "You may not do this",
     HTTPStatus.NOT_FOUND: "Not found",
+    HTTPStatus.METHOD_NOT_ALLOWED: "This is not a page",
     HTTPStatus.CONFLICT: "This is not possible now",
+    HTTPStatus.UNPROCESSABLE_ENTITY: "A value is wrong",
     HTTPStatus.TOO_MANY_REQUESTS: "Too many requests",
     HTTPStatus.INTERNAL_SERVER_ERROR: "Something went wrong",
     HTTPStatus.SERVICE_UNAVAILABLE: "The catalog is unavailable",

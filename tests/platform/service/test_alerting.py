@@ -246,7 +246,10 @@ def test_links_that_are_none_open_nothing(ask: Any, catalog: Engine) -> None:
     ):
         answer = client.post(address)
         assert answer.status_code == 403, address
-    assert "has expired" in client.get(old).text
+    expired = client.get(old)
+    assert expired.status_code == 403
+    assert "has expired" in expired.text
+    assert 'href="/alerts"' in expired.text
     assert client.post(link_of(uuid4())).status_code == 404
     assert history(catalog, alert).alert.state is AlertState.OPEN
 
@@ -254,7 +257,9 @@ def test_links_that_are_none_open_nothing(ask: Any, catalog: Engine) -> None:
 def test_in_production_without_a_secret_there_are_no_links(ask: Any, catalog: Engine) -> None:
     assert settings().is_production
     assert links.secret(settings()) is None
-    assert anyone(ask).post(link_of(uuid4(), key="y" * 40)).status_code == 403
+    refused = anyone(ask).post(link_of(uuid4(), key="y" * 40))
+    assert refused.status_code == 403
+    assert "HEADRACE_ALERT_SECRET is not set" in refused.text
 
 
 def test_external_monitoring_detects_dead_alerting(ask: Any, catalog: Engine) -> None:

@@ -73,3 +73,11 @@ def test_every_page_needs_a_session_or_a_signed_link(app: FastAPI, visitor: Test
     for path in pages:
         answer = visitor.get(path.replace("{", "").replace("}", ""))
         assert answer.headers["location"].startswith("/sign-in?next="), path
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "title"),
+    [("/access/grant", 405, "This is not a page"), ("/night?since=yesterday", 422, "A value is wrong")],
+)
+def test_a_refusal_has_a_title_in_words(browse: Browse, path: str, status: int, title: str) -> None:
+    assert f"<h1>{title}</h1>" in browse().open(path, status)
