@@ -127,6 +127,11 @@ class Caller:
         scope = self.scope(permission)
         return scope is not None and (dataset is None or scope.covers(dataset))
 
+    def may_everywhere(self, permission: Permission) -> bool:
+        """Return True if the caller has the permission in all domains."""
+        scope = self.scope(permission)
+        return scope is not None and scope.domains is None
+
     def require(self, permission: Permission, *datasets: str) -> None:
         """Raise Forbidden, naming the permission and the first dataset for which the caller lacks it."""
         if self.scope(permission) is None:

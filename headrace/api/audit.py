@@ -32,8 +32,7 @@ def list_audit(
     limit: Limit = 100,
 ) -> Response:
     """List the audit trail, newest first. Requires the permission for all domains, since an entry may concern any."""
-    scope = caller.scope(Permission.AUDIT)
-    if scope is None or scope.domains is not None:
+    if not caller.may_everywhere(Permission.AUDIT):
         raise Forbidden(
             f"{caller.subject} may audit only some domains, but the audit trail covers the whole organisation"
         )

@@ -219,3 +219,10 @@ def test_the_trail_of_a_dataset_is_for_stewards(browse: Browse, run_id: UUID) ->
 
     assert "Changes" in steward.open("/datasets/mart/delays/changes")
     browse(Role.DATA_CONSUMER, "bob").open("/datasets/mart/delays/changes", 403)
+
+
+def test_who_audits_one_domain_has_no_link_to_what_is_refused(browse: Browse, run_id: UUID) -> None:
+    assert 'href="/datasets/mart/delays/changes"' in browse(Role.DATA_STEWARD).open("/datasets/mart/delays")
+
+    steward = browse(Role.DATA_STEWARD, "bob", domain="mart")
+    assert "/changes" not in steward.open("/datasets/mart/delays")
