@@ -17,6 +17,7 @@ from authlib.integrations.base_client.errors import OAuthError
 from authlib.integrations.starlette_client import OAuth, StarletteOAuth2App
 from fastapi import APIRouter, Form, Query, Request
 from joserfc.errors import JoseError
+from sqlalchemy import Engine
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
@@ -69,7 +70,7 @@ def sign_in_for_development(
     if not _is_development(request, current_context().settings):
         raise Forbidden("the development sign-in is for a browser on this machine, and not in production")
     token = open_session(engine, subject_in({"sub": user.strip()}), role)
-    return _signed_in(token, next_)
+    return _signed_in(request, engine, token, next_)
 
 
 @router.get(START)
@@ -100,7 +101,8 @@ async def finish_sign_in(request: Request, engine: Database) -> Response:
         raise Forbidden(f"the sign-in failed ({error.error}): begin again at {SIGN_IN}") from error
     user = subject_in(token.get("userinfo") or {})
     session = await run_in_threadpool(open_session, engine, user)
-    return _signed_in(session, request.session.pop("next", "/"))
+    address = request.session.pop("next", "/")
+    return await run_in_threadpool(_signed_in, request, engine, session, address)
 
 
 @router.post("/sign-out")
@@ -146,7 +148,11 @@ def _client(settings: Settings) -> StarletteOAuth2App:
     return client
 
 
-def _signed_in(token: str, address: str) -> Response:
+def _signed_in(request: Request, engine: Engine, token: str, address: str) -> Response:
+    """Give the browser its new session, and end the one that it had."""
+    former = request.cookies.get(COOKIE)
+    if former is not None:
+        end_session(engine, former)
     response = RedirectResponse(_own_address(address), HTTPStatus.SEE_OTHER)
     set_session(response, token)
     return response

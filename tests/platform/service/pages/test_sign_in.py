@@ -102,6 +102,17 @@ def test_signing_out_ends_the_session_for_every_copy_of_its_cookie(
     assert visitor.get("/").status_code == 303
 
 
+def test_signing_in_again_ends_the_session_before(visitor: TestClient, catalog: Engine) -> None:
+    visitor.post("/sign-in", data=FORM)
+    former = visitor.cookies[COOKIE]
+
+    visitor.post("/sign-in", data={**FORM, "user": "bob"})
+
+    visitor.cookies.clear()
+    visitor.cookies.set(COOKIE, former)
+    assert visitor.get("/").status_code == 303
+
+
 def test_a_session_ends_with_the_last_grant_of_its_user(browse: Browse, catalog: Engine) -> None:
     browser = browse(Role.DATA_CONSUMER)
     browser.open("/")
