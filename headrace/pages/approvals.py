@@ -26,6 +26,7 @@ from headrace.api.registrations import (
     approve_registration,
     list_registrations,
     reject_registration,
+    show_registration,
 )
 from headrace.api.subjects import Database
 from headrace.errors import CatalogError
@@ -151,7 +152,15 @@ def _review(
             else:
                 reject_registration(engine, caller, registration_id, body(Rejection, comment=comment))
         except (CatalogError, RequestRefused) as error:
-            yield {"pattern": str(registration_id)[:8], "reason": str(error)}
+            yield {"pattern": _dataset_of(engine, caller, registration_id), "reason": str(error)}
+
+
+def _dataset_of(engine: Engine, caller: Caller, registration_id: UUID) -> str:
+    """Return the dataset of a registration; the id of one that the caller may not see."""
+    try:
+        return str(answered(show_registration(engine, caller, registration_id))["dataset"])
+    except CatalogError:
+        return str(registration_id)
 
 
 def _registrations(

@@ -27,7 +27,8 @@ from headrace.api.pointers import Pin, Rollback, Unpin, pin_version, roll_back, 
 from headrace.api.search import count_datasets, find_datasets
 from headrace.api.slas import list_incidents, list_sla_statuses
 from headrace.api.subjects import Database, Filtered, Partition, dataset_named
-from headrace.errors import UnknownVersion
+from headrace.errors import UnknownDataset, UnknownVersion
+from headrace.http.problems import RequestRefused
 from headrace.pages.comparison import compared
 from headrace.pages.forms import body
 from headrace.pages.rendering import answered, page
@@ -52,8 +53,14 @@ Publisher = Annotated[Caller, Depends(acts(Permission.PUBLISH))]
 def dataset_shown(
     engine: Database, caller: Viewer, dataset: Annotated[str, Path(max_length=4000)]
 ) -> DatasetRef:
-    """Return the dataset of the address. Raises UnknownDataset."""
-    return dataset_named(engine, caller, dataset)
+    """Return the dataset of the address. Raises RequestRefused."""
+    try:
+        return dataset_named(engine, caller, dataset)
+    except UnknownDataset as error:
+        raise RequestRefused(
+            HTTPStatus.NOT_FOUND,
+            f"there is no dataset {dataset}, or you may not see it: the search finds datasets",
+        ) from error
 
 
 Dataset = Annotated[DatasetRef, Depends(dataset_shown)]
