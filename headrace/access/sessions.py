@@ -18,7 +18,7 @@ from sqlalchemy import Engine
 
 from headrace.access.callers import EVERY_DOMAIN, ROLES, Caller, CallerKind, Grant, Role
 from headrace.access.errors import Unauthenticated
-from headrace.access.grants import USER, no_role
+from headrace.access.grants import USER, no_role, require_organisation
 from headrace.access.sql import statement
 from headrace.context import act_as, current_context, organisation_named
 from headrace.database.connection import transaction
@@ -34,16 +34,21 @@ ORDER BY name
 _OPEN = """
 INSERT INTO catalog.page_session (digest, organisation_id, subject, role, expires_at) VALUES (%s, %s, %s, %s, %s)
 """
+_MOVE = "UPDATE catalog.page_session SET organisation_id = %s, role = NULL WHERE digest = %s"
 _END = "DELETE FROM catalog.page_session WHERE digest = %s OR expires_at < now()"
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """An open session. form_token: what its forms must send along, which other sites cannot know."""
+    """An open session. form_token: what its forms must send along, which other sites cannot know.
+
+    organisations: those in which the user has a role.
+    """
 
     caller: Caller
     form_token: str
     expires_at: datetime
+    organisations: tuple[str, ...]
 
 
 def open_session(engine: Engine, user: str, role: Role | None = None) -> str:
@@ -61,6 +66,7 @@ def open_session(engine: Engine, user: str, role: Role | None = None) -> str:
         chosen = organisation_named(configured if configured in names else names[0])
         expires_at = datetime.now(UTC) + SESSION_LIFETIME
         with transaction(engine) as cursor:
+            require_organisation(cursor, None)
             cursor.execute(_OPEN, [_digest(token), chosen, USER + user, role, expires_at])
     return token
 
@@ -81,7 +87,16 @@ def session_of(engine: Engine, token: str) -> Session:
     caller = Caller(
         first["subject"], CallerKind.USER, first["organisation_id"], first["organisation"], grants
     )
-    return Session(caller, _form_token(token), first["expires_at"])
+    return Session(caller, _form_token(token), first["expires_at"], tuple(first["organisations"]))
+
+
+def move_session(engine: Engine, token: str, organisation: str) -> None:
+    """Continue a session in another organisation of its user. Raises Forbidden if they have no role there."""
+    session = session_of(engine, token)
+    if organisation not in session.organisations:
+        raise Forbidden(f"{session.caller.subject} has no role in organisation {organisation}")
+    with act_as(None), transaction(engine) as cursor:
+        cursor.execute(_MOVE, [organisation_named(organisation), _digest(token)])
 
 
 def end_session(engine: Engine, token: str) -> None:

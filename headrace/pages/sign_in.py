@@ -15,21 +15,21 @@ from urllib.parse import urlsplit
 import httpx2
 from authlib.integrations.base_client.errors import OAuthError
 from authlib.integrations.starlette_client import OAuth, StarletteOAuth2App
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Depends, Form, Query, Request
 from joserfc.errors import JoseError
 from sqlalchemy import Engine
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
-from headrace.access.callers import Role
+from headrace.access.callers import Caller, Permission, Role
 from headrace.access.issuers import subject_in
-from headrace.access.sessions import end_session, open_session
+from headrace.access.sessions import end_session, move_session, open_session
 from headrace.api.subjects import Database
 from headrace.context import current_context
 from headrace.errors import Forbidden
 from headrace.http.problems import RequestRefused
 from headrace.pages.rendering import page
-from headrace.pages.sessions import COOKIE, SIGN_IN, refuse_other_sites, set_session
+from headrace.pages.sessions import COOKIE, SIGN_IN, acts, refuse_other_sites, set_session
 from headrace.settings import Settings, state_file
 
 router = APIRouter(include_in_schema=False)
@@ -103,6 +103,18 @@ async def finish_sign_in(request: Request, engine: Database) -> Response:
     session = await run_in_threadpool(open_session, engine, user)
     address = request.session.pop("next", "/")
     return await run_in_threadpool(_signed_in, request, engine, session, address)
+
+
+@router.post(f"{SIGN_IN}/organisation")
+def change_organisation(
+    request: Request,
+    engine: Database,
+    _: Annotated[Caller, Depends(acts(Permission.READ))],
+    organisation: Annotated[str, Form(max_length=1000)],
+) -> Response:
+    """Continue in another organisation of the user."""
+    move_session(engine, request.cookies[COOKIE], organisation)
+    return RedirectResponse("/", HTTPStatus.SEE_OTHER)
 
 
 @router.post("/sign-out")

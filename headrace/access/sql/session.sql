@@ -1,4 +1,5 @@
 -- The session with this digest and the grants of its user in its organisation; a row without a grant if there are none.
+-- organisations: those in which the user has a role.
 SELECT
     session.subject,
     session.role AS session_role,
@@ -6,7 +7,14 @@ SELECT
     session.organisation_id,
     organisation.name AS organisation,
     access_grant.role,
-    access_grant.domain
+    access_grant.domain,
+    ARRAY (
+        SELECT DISTINCT other.name
+        FROM catalog.access_grant AS elsewhere
+        JOIN catalog.organisation AS other USING (organisation_id)
+        WHERE elsewhere.subject = session.subject AND elsewhere.revoked_at IS NULL
+        ORDER BY other.name
+    ) AS organisations
 FROM catalog.page_session AS session
 JOIN catalog.organisation USING (organisation_id)
 LEFT JOIN catalog.access_grant

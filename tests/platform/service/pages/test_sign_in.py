@@ -22,7 +22,9 @@ from headrace.database.connection import transaction
 from headrace.pages.sessions import COOKIE
 from headrace.service import create_app
 from headrace.settings import settings
+from tests.platform.service.conftest import OTHER
 from tests.platform.service.pages.conftest import HTML, Browse
+from tests.platform.service.serving import application
 
 FORM = {"user": "ann", "role": "DATA_STEWARD", "next": "/datasets?q=delays"}
 
@@ -100,6 +102,40 @@ def test_signing_out_ends_the_session_for_every_copy_of_its_cookie(
 
     visitor.cookies.set(COOKIE, token)
     assert visitor.get("/").status_code == 303
+
+
+def test_a_browser_signs_in_to_a_catalog_without_anything(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADRACE_PRODUCTION", "false")
+    settings.cache_clear()
+    with TestClient(
+        application(engine), headers=HTML, client=("127.0.0.1", 50000), base_url="http://127.0.0.1"
+    ) as browser:
+        assert (
+            "There are no datasets yet." in browser.post("/sign-in", data={**FORM, "next": "/datasets"}).text
+        )
+
+
+def test_a_user_of_two_organisations_switches_between_them(browse: Browse, catalog: Engine) -> None:
+    grant(catalog, "ann", Role.DATA_STEWARD, organisation=OTHER, by="test")
+    browser = browse(Role.DATA_CONSUMER)
+    assert "/datasets/mart/delays" in browser.open("/datasets")
+
+    switched = browser.submit("/", "/sign-in/organisation", organisation=OTHER)
+
+    assert f"in {OTHER}" in switched.text
+    assert "Data steward" in switched.text
+    assert "/datasets/mart/delays" not in browser.open("/datasets")
+
+
+def test_a_user_does_not_switch_to_an_organisation_without_a_role(browse: Browse) -> None:
+    browser = browse(Role.PLATFORM_ADMIN)
+
+    refused = browser.submit("/access", "/sign-in/organisation", organisation=OTHER)
+
+    assert refused.status_code == 403
+    assert "Switch to" not in browser.open("/")
 
 
 def test_signing_in_again_ends_the_session_before(visitor: TestClient, catalog: Engine) -> None:
