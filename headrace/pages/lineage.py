@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -23,10 +21,11 @@ from headrace.api.slas import list_sla_statuses
 from headrace.api.subjects import Database, dataset_named, process_named
 from headrace.context import current_context
 from headrace.errors import UnknownDataset
+from headrace.pages.downloads import csv_file, file
 from headrace.pages.forms import Time
 from headrace.pages.graph.folding import MAX_NODES, Graph, graph
 from headrace.pages.graph.layout import HEIGHT, WIDTH, drawing
-from headrace.pages.rendering import HEADERS, answered, page, rendered
+from headrace.pages.rendering import answered, page, rendered
 from headrace.pages.sessions import Viewer
 from headrace.slas.queries import WORST_FIRST
 
@@ -39,7 +38,7 @@ _MAX_EXPORTED = 100_000  # readers in a CSV file
 _MAX_MARKED = 500  # SLA objectives
 _RANKS = {state.value: rank for rank, state in enumerate(WORST_FIRST)}
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_COLUMNS = ("depth", "kind", "key", "owners", "description")  # of the readers, in the CSV file
 
 Kind = Literal["DATASET", "PROCESS"]
 Shown = Literal["both", "upstream", "downstream"]
@@ -68,7 +67,9 @@ def show_lineage_page(
     take longer to find. format: the drawing, or the readers."""
     start_kind, start, start_key = _start(engine, caller, key, kind)
     if start_kind == "DATASET" and format == "csv":
-        return _csv(start_key, _impact(engine, caller, start_key, as_of, None, _MAX_EXPORTED)["items"])
+        readers = _impact(engine, caller, start_key, as_of, None, _MAX_EXPORTED)["items"]
+        rows = ([each[name] for name in _COLUMNS] for each in readers)
+        return csv_file(f"{start_key}-impact.csv", ("steps", *_COLUMNS[1:]), rows)
     if start_kind == "DATASET" and show == "impact":
         impact = _impact(engine, caller, start_key, as_of, cursor, _MAX_READERS)
         return page(request, "lineage_impact.html", key=start_key, impact=impact)
@@ -89,9 +90,8 @@ def show_lineage_page(
     if format == "svg":
         site = current_context().settings.service_url
         text = rendered(request, "lineage.svg", site=site, **shared)
-        return _file(
-            _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text.strip()), "image/svg+xml", f"{start_key}.svg"
-        )
+        xml = _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text.strip())
+        return file(f"{start_key}.svg", xml, "image/svg+xml")
     return page(
         request,
         "lineage.html",
@@ -190,25 +190,3 @@ def _columns(engine: Engine, caller: Caller, key: str) -> list[str]:
 def _column_sources(engine: Engine, caller: Caller, key: str, column: str, at: datetime | None) -> Any:  # noqa: ANN401 - JSON
     dataset = dataset_named(engine, caller, key)
     return answered(show_lineage(engine, caller, dataset, Way.UPSTREAM, 1, Level.COLUMN, at, column=column))
-
-
-def _csv(key: str, readers: Iterable[Mapping[str, Any]]) -> Response:
-    """Return the affected readers as CSV; a value that a spreadsheet takes for a formula begins with a quote."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(["steps", "kind", "key", "owners", "description"])
-    for each in readers:
-        values = [each["kind"], each["key"], ", ".join(each["owners"]), each["description"] or ""]
-        writer.writerow(
-            [each["depth"], *(f"'{value}" if value.startswith(_FORMULA) else value for value in values)]
-        )
-    return _file(text.getvalue(), "text/csv", f"{key}-impact.csv")
-
-
-def _file(text: str, media_type: str, name: str) -> Response:
-    safe = "".join(each if (each.isalnum() and each.isascii()) or each in "-_." else "-" for each in name)
-    return Response(
-        text,
-        headers={**HEADERS, "Content-Disposition": f'attachment; filename="{safe}"'},
-        media_type=media_type,
-    )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from http import HTTPStatus
-from io import StringIO
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -34,7 +32,8 @@ from headrace.api.slas import (
     show_sla_history,
 )
 from headrace.api.subjects import Database
-from headrace.pages.rendering import HEADERS, answered, duration, page
+from headrace.pages.downloads import csv_file
+from headrace.pages.rendering import answered, duration, page
 from headrace.pages.sessions import Viewer, acts
 from headrace.registration.registrations import StorableText as Text
 from headrace.slas.objectives import ObjectiveKind
@@ -54,7 +53,6 @@ _COLUMNS = (
     "key", "subject_type", "owners", "kind", "ordinal", "state", "since", "reason", "terms", "deadline", "partition",
     "met_at", "expected_at", "expected_from", "expected_to", "miss_probability", "waits_for", "waits_minutes",
 )  # fmt: skip
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _OUTCOMES = (  # worst first: its count in a day's row, and its words
     (DeadlineOutcome.MISSED, "missed", "missed"),
     (DeadlineOutcome.MET_LATE, "met_late", "met late"),
@@ -105,22 +103,19 @@ def export_slas(
 ) -> Response:
     """Return the objectives that match the filters as CSV, the worst first."""
     wanted: dict[str, Any] = {"state": state, "kind": kind, "domain": domain, "owner": owner}
-    file = StringIO()
-    writer = csv.writer(file)
-    writer.writerow(_COLUMNS)
-    cursor, written = None, 0
-    while written < _MAX_EXPORTED:
+    rows: list[list[Any]] = []
+    cursor = None
+    while len(rows) < _MAX_EXPORTED:
         found = answered(
             list_sla_statuses(
                 engine, caller, order=SlaOrder.WORST, cursor=cursor, limit=_MAX_OBJECTIVES, **wanted
             )
         )
-        writer.writerows([_cell(_described(each)[name]) for name in _COLUMNS] for each in found["items"])
-        cursor, written = found["next"], written + len(found["items"])
+        rows += [[described[name] for name in _COLUMNS] for described in map(_described, found["items"])]
+        cursor = found["next"]
         if cursor is None:
             break
-    headers = {**HEADERS, "Content-Disposition": 'attachment; filename="slas.csv"'}
-    return Response(file.getvalue(), media_type="text/csv", headers=headers)
+    return csv_file("slas.csv", _COLUMNS, rows)
 
 
 @router.get("/slas/explanation")
@@ -182,12 +177,6 @@ def _described(objective: dict[str, Any]) -> dict[str, Any]:
         "terms": describe_objective(kind, objective["definition"]),
         "timezone": objective["definition"].get("timezone"),
     }
-
-
-def _cell(value: object) -> str:
-    """Return a value as a cell, in which a spreadsheet sees no formula."""
-    text = ", ".join(value) if isinstance(value, list) else "" if value is None else str(value)
-    return f"'{text}" if isinstance(value, str | list) and text.startswith(_FORMULA) else text
 
 
 def _by_objective(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, int], list[dict[str, Any]]]:
