@@ -20,6 +20,7 @@ from headrace.access.callers import EVERY_DOMAIN, ROLES, Caller, CallerKind, Gra
 from headrace.access.errors import Unauthenticated
 from headrace.access.grants import USER, no_role, require_organisation
 from headrace.access.sql import statement
+from headrace.access.tokens import digest_of
 from headrace.context import act_as, current_context, organisation_named
 from headrace.database.connection import transaction
 from headrace.errors import Forbidden
@@ -67,7 +68,7 @@ def open_session(engine: Engine, user: str, role: Role | None = None) -> str:
         expires_at = datetime.now(UTC) + SESSION_LIFETIME
         with transaction(engine) as cursor:
             require_organisation(cursor, None)
-            cursor.execute(_OPEN, [_digest(token), chosen, USER + user, role, expires_at])
+            cursor.execute(_OPEN, [digest_of(token), chosen, USER + user, role, expires_at])
     return token
 
 
@@ -77,7 +78,7 @@ def session_of(engine: Engine, token: str) -> Session:
     Raises Unauthenticated for one that has ended, Forbidden if the user has lost all roles.
     """
     with act_as(None), transaction(engine) as cursor:
-        rows = statement("session").execute(cursor, {"digest": _digest(token)}).fetchall()
+        rows = statement("session").execute(cursor, {"digest": digest_of(token)}).fetchall()
     if not rows or (rows[0]["session_role"] is not None and current_context().settings.is_production):
         raise Unauthenticated("the session has ended: sign in again")
     grants = _grants(rows)
@@ -96,13 +97,13 @@ def move_session(engine: Engine, token: str, organisation: str) -> None:
     if organisation not in session.organisations:
         raise Forbidden(f"{session.caller.subject} has no role in organisation {organisation}")
     with act_as(None), transaction(engine) as cursor:
-        cursor.execute(_MOVE, [organisation_named(organisation), _digest(token)])
+        cursor.execute(_MOVE, [organisation_named(organisation), digest_of(token)])
 
 
 def end_session(engine: Engine, token: str) -> None:
     """End a session; those that have expired are forgotten."""
     with act_as(None), transaction(engine) as cursor:
-        cursor.execute(_END, [_digest(token)])
+        cursor.execute(_END, [digest_of(token)])
 
 
 def organisations_of(engine: Engine, user: str) -> list[str]:
@@ -119,10 +120,6 @@ def _grants(rows: Sequence[dict[str, Any]]) -> tuple[Grant, ...]:
     return tuple(
         Grant(row["domain"], ROLES[role], role) for row in rows if row["role"] for role in [Role(row["role"])]
     )
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
 def _form_token(token: str) -> str:

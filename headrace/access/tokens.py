@@ -219,16 +219,16 @@ def parse_token(token: str) -> ParsedToken | None:
     if prefix not in (SERVICE, TASK) or len(identifier) != 32 or not secret:
         return None
     try:
-        return ParsedToken(prefix, UUID(hex=identifier), _digest(secret))
+        return ParsedToken(prefix, UUID(hex=identifier), digest_of(secret))
     except ValueError:
         return None
 
 
 def _new(prefix: str) -> tuple[str, ParsedToken]:
     token_id, secret = uuid4(), secrets.token_urlsafe(32)
-    return f"{prefix}_{token_id.hex}_{secret}", ParsedToken(prefix, token_id, _digest(secret))
+    return f"{prefix}_{token_id.hex}_{secret}", ParsedToken(prefix, token_id, digest_of(secret))
 
 
-def _digest(secret: str) -> bytes:
+def digest_of(secret: str) -> bytes:
     """Digest a secret. With 256 random bits it cannot be guessed, so a slow hash is unnecessary."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
