@@ -136,6 +136,7 @@ class Databases:
 
     def drop(self) -> None:
         """Forget the database: the next test gets a new one."""
+        database.disconnect()
         if self.connection is not None:
             self.connection.close()
             with self._admin() as admin:
@@ -186,18 +187,17 @@ def engine(
 ) -> Iterator[Engine]:
     """The catalog in a database without rows, which the settings name, so that `connect` gives this very engine.
 
-    HEADRACE_HOME is the test's own folder, so that the warehouse is there too.
+    HEADRACE_HOME is the test's own folder, so that the warehouse is there too. Its connections outlive the test, since
+    a new one plans every statement again.
     """
     if request.node.get_closest_marker("new_database"):
         databases.drop()
     monkeypatch.setenv("HEADRACE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HEADRACE_DATABASE_URL", databases.take())
     settings.cache_clear()
-    database.disconnect()
     try:
         yield database.connect()
     finally:
-        database.disconnect()
         settings.cache_clear()
         databases.give_back()
 
