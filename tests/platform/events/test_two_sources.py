@@ -365,7 +365,7 @@ def streams() -> st.SearchStrategy[list[Source]]:
 
 
 @settings(
-    max_examples=60,
+    max_examples=40,
     phases=[Phase.generate],
     deadline=None,
     suppress_health_check=list(HealthCheck),

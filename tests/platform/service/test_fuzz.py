@@ -52,7 +52,7 @@ def test_answers_whatever_is_sent(document: BaseSchema, catalog: Engine, run_id:
         operation = document[path][method]
 
         @hypothesis.settings(
-            max_examples=25,
+            max_examples=15,
             deadline=None,
             derandomize=True,
             database=None,
