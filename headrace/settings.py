@@ -32,6 +32,7 @@ _JSON_VARIABLES = {
     "HEADRACE_ACCESS": """object: write it as in HEADRACE_ACCESS='{"issuer": "https://login.example.com"}'""",
     "HEADRACE_NEO4J": """object: write it as in HEADRACE_NEO4J='{"uri": "bolt://graph.example.com:7687"}'""",
     "HEADRACE_SPARK__CONF": """object: write it as in HEADRACE_SPARK__CONF='{"spark.sql.shuffle.partitions": "8"}'""",
+    "HEADRACE_LOG_FOLDERS": """list: write it as in HEADRACE_LOG_FOLDERS='["/var/log/autosys"]'""",
     "HEADRACE_COMPLETION_NAMES": r"""list: write it as in HEADRACE_COMPLETION_NAMES='["(?P<process>\\w+)[.]end"]'""",
 }
 
@@ -182,6 +183,11 @@ class Settings(BaseSettings):
         default=None,
         description="Where runs and events older than 90 days are archived: a folder or any fsspec URI, one for each "
         "database; `archive` in the state folder if unset.",
+    )
+    log_folders: tuple[Path, ...] = Field(
+        default=(),
+        description="Folders on the service's machine with logs of jobs: the page of a run shows the ends of those that "
+        "its attempts name. Other files are never read.",
     )
     requests_per_second: int = Field(
         default=1000, ge=1, description="Maximum number of requests per second from one caller."

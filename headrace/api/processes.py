@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import UUID
 
@@ -15,7 +16,10 @@ from headrace.api.paging import MAX_PAGE_SIZE, Cursor, Limit, Page, cursor_of, p
 from headrace.api.responses import shown
 from headrace.api.subjects import Database, Process, Reader
 from headrace.catalog.records import RunState, Technology
+from headrace.context import current_context
 from headrace.estates.next_runs import NextRun, next_run
+from headrace.files.logs import LogEnd, log_end
+from headrace.http.problems import RequestRefused
 from headrace.queries.facets import FacetRow, facets
 from headrace.queries.process_detail import (
     ChildRun,
@@ -191,6 +195,30 @@ def list_child_runs(
     """List the runs of a box's jobs within a run of the box, by start."""
     explain_run(engine, run_id)
     return shown(engine, caller, child_runs(engine, run_id, limit))
+
+
+@router.get(
+    "/run/{run_id}/log",
+    summary="Show the end of a run's log",
+    tags=["processes"],
+    response_model=LogEnd,
+)
+def show_log(
+    engine: Database,
+    caller: Reader,
+    run_id: Annotated[UUID, Path(description="The run's id.")],
+    attempt: Annotated[
+        int | None, Query(ge=0, description="Of this attempt; of the last one if not given.")
+    ] = None,
+) -> Response:
+    """Show the last 64 kB of a log in one of the folders of the setting log_folders, or why it cannot be shown."""
+    run = explain_run(engine, run_id)[0]
+    logs = {each.number: each.log_location for each in run.attempts}
+    if attempt is not None and attempt not in logs:
+        raise RequestRefused(HTTPStatus.NOT_FOUND, f"the run has no attempt {attempt}", field="query.attempt")
+    reported = [location for location in logs.values() if location is not None]
+    location = logs[attempt] if attempt is not None else reported[-1] if reported else None
+    return shown(engine, caller, log_end(location, current_context().settings.log_folders), run.process_key)
 
 
 @router.get("/run/{run_id}", summary="Show a run", tags=["processes"], response_model=RunAnswer)

@@ -6,13 +6,13 @@ from http import HTTPStatus
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Path, Query, Request
 from sqlalchemy import Engine
 from starlette.responses import RedirectResponse, Response
 
 from headrace.access.callers import Caller
 from headrace.api.paging import cursor_of
-from headrace.api.processes import find_runs_by_id, list_child_runs, list_runs, show_run
+from headrace.api.processes import find_runs_by_id, list_child_runs, list_runs, show_log, show_run
 from headrace.api.subjects import Database, process_named
 from headrace.catalog.records import Outcome
 from headrace.context import current_context
@@ -61,6 +61,19 @@ def show_run_page(
         durations=durations(_until(engine, caller, shown), shown["run_id"]),
         dagster=current_context().settings.dagster_url,
     )
+
+
+@router.get("/runs/{run}/log")
+def show_log_end(
+    request: Request,
+    engine: Database,
+    caller: Viewer,
+    run: UUID,
+    attempt: Annotated[int | None, Query(ge=0)] = None,
+) -> Response:
+    """Show the end of the log of an attempt, a part of the page of its run."""
+    found = answered(show_log(engine, caller, run, attempt))
+    return page(request, "run_log.html", log=found, run=run, attempt=attempt)
 
 
 def _answer(engine: Engine, caller: Caller, run_id: UUID) -> Any:  # noqa: ANN401 - JSON

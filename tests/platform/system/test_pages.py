@@ -69,6 +69,7 @@ EXAMPLES = {
     "/processes": "/processes",
     "/processes/{process:path}": "/processes/mart/delays",
     "/runs/{run}": "/runs/{run}",
+    "/runs/{run}/log": "/runs/{run}/log",
     "/sign-in": "/sign-in",
     "/slas": "/slas",
     "/slas/explanation": "/slas/explanation?key=mart/delays",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
@@ -162,3 +163,20 @@ def _lasting(engine: Engine, run_id: UUID, minutes: int) -> None:
             "UPDATE catalog.process_run SET end_ts = start_ts + %s * interval '1 minute' WHERE run_id = %s",
             [minutes, run_id],
         )
+
+
+def test_the_end_of_a_log_is_shown_to_those_who_may_read_it(
+    browse: Browse, catalog: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADRACE_LOG_FOLDERS", f'["{tmp_path}"]')
+    settings.cache_clear()
+    (tmp_path / "load.out").write_text("<b>SQL0964C</b> the log is full\n")
+    run_id = uuid4()
+    with attempt(catalog, run_id=run_id, process_key="mart/delays", log_location=f"{tmp_path}/load.out"):
+        pass
+
+    owner = browse(Role.DATA_OWNER, user="olga")
+    assert f'hx-get="/runs/{run_id}/log"' in owner.open(f"/runs/{run_id}")
+    assert "&lt;b&gt;SQL0964C&lt;/b&gt; the log is full" in owner.open(f"/runs/{run_id}/log")
+    assert "has no attempt 7" in owner.open(f"/runs/{run_id}/log?attempt=7", 404)
+    assert "SQL0964C" not in browse().open(f"/runs/{run_id}/log")
