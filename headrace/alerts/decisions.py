@@ -20,6 +20,7 @@
 | OPEN, ACK.   | the incident closes         | CLOSED       | pending ones dropped; past recipients are informed,  |
 |              |                             |              | also where no notification could be delivered        |
 | OPEN, ACK.   | merged into another         | CLOSED       | the same, naming the other                           |
+| OPEN, ACK.   | someone resolves it         | CLOSED       | as when the incident closes, from the next tick      |
 | CLOSED       | issue with an incident      | OPEN         | all steps of its route                               |
 """
 
@@ -103,8 +104,12 @@ def decide(
 def decide_due(
     alert: Alert, notifications: Sequence[Notification], rules: AlertRules, now: datetime
 ) -> Decision | None:
-    """Return the effect of time: the steps start again, or the new holder is notified. None: nothing is due."""
+    """Return the effect of time: the steps start again, or the new holder, or those who learn that it was resolved,
+    are notified. None: nothing is due."""
     is_due = alert.next_at is not None and alert.next_at <= now
+    if alert.state is AlertState.CLOSED and is_due:
+        ended = replace(alert, next_at=None)
+        return Decision(ended, _ends(ended, notifications, Purpose.RECOVERED, rules, now))
     if alert.state is AlertState.OPEN and is_due:
         return _repeated(alert, notifications, rules, now)
     if alert.state is not AlertState.ACKNOWLEDGED or alert.acknowledged_by is None:
@@ -154,6 +159,28 @@ def hand_over(
         )
     taken = _held(alert, AcknowledgementAction.HANDED_OVER, by, to, comment, now, lasts)
     return Decision(replace(taken, next_at=now))
+
+
+def resolve(
+    alert: Alert, notifications: Sequence[Notification], by: str, comment: str | None, now: datetime
+) -> Decision:
+    """Close an alert whose cause its incident still has; anything new about the incident opens it again.
+
+    The next tick informs past recipients. A closed alert is unchanged.
+    """
+    if alert.state is AlertState.CLOSED:
+        return Decision(alert)
+    entry = Acknowledgement(now, AcknowledgementAction.RESOLVED, by, by, comment=comment)
+    resolved = replace(
+        alert,
+        state=AlertState.CLOSED,
+        closed_at=now,
+        next_at=now,
+        comment=comment,
+        acknowledgements=(*alert.acknowledgements, entry),
+        facts={**alert.facts, "ended_by": "RESOLVED", "resolved_by": by},
+    )
+    return Decision(resolved, (), _pending(notifications), f"resolved by {by}")
 
 
 def _held(
@@ -338,10 +365,22 @@ def _closed(
     if alert_event.kind is Kind.INCIDENT_MERGED:
         purpose, because = Purpose.JOINED, f"merged into {alert_event.facts.get('part_of')}"
         alert = replace(alert, facts={**known.facts, **alert_event.facts})
+    send = _ends(alert, notifications, purpose, rules, now)
+    return Decision(alert, send, _pending(notifications), because)
+
+
+def _ends(
+    alert: Alert,
+    notifications: Sequence[Notification],
+    purpose: Purpose,
+    rules: AlertRules,
+    now: datetime,
+) -> tuple[Notification, ...]:
+    """Return the last notifications: one for each recipient that a notification reached or may have reached."""
     attempted = [m for m in _since_last_end(notifications) if m.was_attempted]
     reached = {m.recipient for m in attempted if m.is_delivered}
-    due = rules.not_before(known.severity, now)
-    send = tuple(
+    due = rules.not_before(alert.severity, now)
+    return tuple(
         replace(
             _notification(
                 alert, purpose if recipient in reached else Purpose.UNDELIVERED, 0, recipient, due, now
@@ -350,7 +389,6 @@ def _closed(
         )
         for recipient in dict.fromkeys(m.recipient for m in attempted)
     )
-    return Decision(alert, send, _pending(notifications), because)
 
 
 def _steps(

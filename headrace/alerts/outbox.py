@@ -85,7 +85,8 @@ def decide_next(
 
 
 def decide_due(engine: Engine, rules: AlertRules, now: datetime) -> ProcessingResult:
-    """Start the steps of unacknowledged alerts again, end acknowledgements that expire, and notify new holders."""
+    """Start the steps of unacknowledged alerts again, end acknowledgements that expire, notify new holders, and those
+    whose alert was resolved."""
     decided = ProcessingResult()
     with transaction(engine) as cursor:
         organisation = current_context().organisation_id
@@ -146,6 +147,16 @@ def hand_over(
     with transaction(engine) as cursor:
         work, known = _known(cursor, alert_id)
         decision = deciding.hand_over(known, by, to, comment, now, lasts)
+        work.take(decision)
+        work.store()
+    return decision.alert
+
+
+def resolve(engine: Engine, alert_id: UUID, by: str, now: datetime, comment: str | None = None) -> Alert:
+    """Close an alert and return it; the next tick informs its recipients. Raises UnknownAlert."""
+    with transaction(engine) as cursor:
+        work, known = _known(cursor, alert_id)
+        decision = deciding.resolve(known, work.notifications.get(alert_id, ()), by, comment, now)
         work.take(decision)
         work.store()
     return decision.alert

@@ -60,6 +60,7 @@ class AcknowledgementAction(StrEnum):
     ACKNOWLEDGED = "ACKNOWLEDGED"
     HANDED_OVER = "HANDED_OVER"
     EXPIRED = "EXPIRED"
+    RESOLVED = "RESOLVED"
 
 
 @dataclass(frozen=True, slots=True)

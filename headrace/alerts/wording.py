@@ -44,7 +44,12 @@ _TITLES = {
     Purpose.JOINED: "Part of {part_of}: ",
 }
 _OVER = (Purpose.RECOVERED, Purpose.UNDELIVERED)
-_ENDED = {"PAUSED": "Paused: ", "SLA_CHANGED": "SLA changed: ", "RETIRED": "Retired: "}
+_ENDED = {
+    "PAUSED": "Paused: ",
+    "SLA_CHANGED": "SLA changed: ",
+    "RETIRED": "Retired: ",
+    "RESOLVED": "Resolved: ",
+}
 _LATE_NEWS = "This is the first notification about this alert that reached you."
 
 
@@ -224,6 +229,9 @@ def _ending(alert: Alert) -> str:
             return f"At {at} the SLA was changed; the former deadline was not met."
         case "RETIRED":
             return f"At {at} {_subject(alert)} was retired; its SLA no longer applies."
+        case "RESOLVED":
+            comment = f": {_sentence(alert.comment)}" if alert.comment else "."
+            return f"Resolved by {alert.facts.get('resolved_by')} at {at}{comment}"
         case _:
             return f"Resolved at {at}."
 

@@ -1,4 +1,4 @@
-"""Routes for alerts: list, show, acknowledge."""
+"""Routes for alerts: list, show, acknowledge, hand over, resolve."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from starlette.responses import Response
 from headrace.access.callers import Caller, Permission
 from headrace.access.sensitivity import Public, Sensitive, SensitiveIf, SubjectKey
 from headrace.alerts.affected import affected
-from headrace.alerts.outbox import acknowledge, hand_over
+from headrace.alerts.outbox import acknowledge, hand_over, resolve
 from headrace.alerts.queries import History, alerts, history
 from headrace.alerts.records import AcknowledgementAction, Alert, AlertState, NotificationState, Purpose
 from headrace.alerts.wording import AffectedSubjects, sentence
@@ -133,12 +133,17 @@ class AlertAnswer:
     alert_events: tuple[AlertEventRow, ...]
 
 
-class Acknowledgement(BaseModel):
-    """An acknowledgement."""
+class Resolution(BaseModel):
+    """The end of an alert, as someone decides."""
 
     model_config = ConfigDict(extra="forbid")
 
     comment: Annotated[Text, Field(max_length=2000)] | None = None
+
+
+class Acknowledgement(Resolution):
+    """An acknowledgement."""
+
     lasts: Annotated[
         timedelta | None,
         Field(
@@ -226,6 +231,22 @@ def hand_alert_over(
     _require(engine, caller, alert_id)
     now = datetime.now(UTC)
     found = hand_over(engine, alert_id, caller.subject, handed.to, now, handed.comment, handed.lasts)
+    return shown(engine, caller, _row(found, caller))
+
+
+@router.post("/alert/{alert_id}/resolve", summary="Resolve an alert", response_model=AlertRow)
+def resolve_alert(
+    engine: Database,
+    caller: Annotated[Caller, Depends(ACKNOWLEDGE)],
+    alert_id: AlertId,
+    taken: Resolution,
+) -> Response:
+    """Close an alert whose cause is not gone; anything new about its incident opens it again.
+
+    Its recipients are informed. A closed alert is unchanged.
+    """
+    _require(engine, caller, alert_id)
+    found = resolve(engine, alert_id, caller.subject, datetime.now(UTC), taken.comment)
     return shown(engine, caller, _row(found, caller))
 
 

@@ -1,4 +1,4 @@
-"""Alerts: the list, and the page of one, on which its recipients acknowledge it or hand it over."""
+"""Alerts: the list, and the page of one, on which its recipients acknowledge it, hand it over or resolve it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from headrace.api.alerts import (
     Acknowledgement,
     AlertId,
     HandOver,
+    Resolution,
     acknowledge_alert,
     hand_alert_over,
     list_alerts,
+    resolve_alert,
     show_alert,
 )
 from headrace.api.paging import Cursor
@@ -127,6 +129,15 @@ def hand_over_on_page(
 ) -> Response:
     """Hand an acknowledged alert over to a person or an owner."""
     hand_alert_over(engine, caller, alert_id, HandOver(to=to, comment=comment, lasts=lasts))
+    return RedirectResponse(f"/alerts/{alert_id}", HTTPStatus.SEE_OTHER)
+
+
+@router.post("/alerts/{alert_id}/resolve")
+def resolve_on_page(
+    engine: Database, caller: Acknowledging, alert_id: AlertId, comment: Comment = None
+) -> Response:
+    """Close an alert whose cause is not gone."""
+    resolve_alert(engine, caller, alert_id, Resolution(comment=comment))
     return RedirectResponse(f"/alerts/{alert_id}", HTTPStatus.SEE_OTHER)
 
 

@@ -1,18 +1,21 @@
-"""`headrace alerts`: list, show, acknowledge and hand over alerts; test routes and destinations."""
+"""`headrace alerts`: list, show, acknowledge, hand over and resolve alerts; test routes and destinations."""
 
 from __future__ import annotations
 
-import getpass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, Dataset, dataset_keys, examples
+from headrace.cli.common.arguments import AsJson, Dataset, current_user, dataset_keys, examples
 from headrace.cli.common.errors import CommandError
 from headrace.cli.common.output import ago, emit, facts, show, table
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
+    from sqlalchemy import Engine
+
     from headrace.alerts.records import Alert, Notification
     from headrace.alerts.rules import AlertRules, Recipient
 
@@ -158,26 +161,15 @@ def ack(alert: AlertId, comment: Comment = None, lasts: Lasts = None, as_json: A
 
     The steps start again when the acknowledgement expires. Repeat the command to acknowledge for longer.
     """
-    from headrace.alerts.outbox import acknowledge
-    from headrace.alerts.queries import find
-    from headrace.database.connection import connect
+    from headrace.alerts import outbox
 
-    engine = connect()
-    found = acknowledge(engine, find(engine, alert), _me(), datetime.now(UTC), comment, _duration(lasts))
-    if as_json:
-        emit(found)
-    elif found.acknowledged_by is None:
-        typer.echo(f"{_subject(found)}: already resolved.")
-    else:
-        typer.echo(f"{_subject(found)}: acknowledged by {_holder(found)}.")
+    found = outbox.acknowledge(*_find(alert), current_user(), datetime.now(UTC), comment, _duration(lasts))
+    done = f"acknowledged by {_holder(found)}" if found.acknowledged_by else "already resolved"
+    _show_change(found, done, as_json)
 
 
 @app.command(
-    "hand-over",
-    epilog=examples(
-        "headrace alerts hand-over 3f9c21d0 alice@example.com",
-        "headrace alerts hand-over 3f9c21d0 team:flights --comment 'the file is there, the load fails'",
-    ),
+    "hand-over", epilog=examples("headrace alerts hand-over 3f9c21d0 bob --comment 'the load fails'")
 )
 def hand_over_alert(
     alert: AlertId,
@@ -192,16 +184,34 @@ def hand_over_alert(
 
     They are notified if `owners` in alerts.yaml has a destination for them.
     """
-    from headrace.alerts.outbox import hand_over
+    from headrace.alerts import outbox
+
+    found = outbox.hand_over(*_find(alert), current_user(), to, datetime.now(UTC), comment, _duration(lasts))
+    _show_change(found, f"handed over to {_holder(found)}", as_json)
+
+
+@app.command(epilog=examples("headrace alerts resolve 3f9c21d0 --comment 'the vendor delivers tomorrow'"))
+def resolve(alert: AlertId, comment: Comment = None, as_json: AsJson = False) -> None:
+    """Close an alert whose cause is not gone.
+
+    Anything new about its incident opens it again.
+    """
+    from headrace.alerts import outbox
+
+    found = outbox.resolve(*_find(alert), current_user(), datetime.now(UTC), comment)
+    _show_change(found, "resolved", as_json)
+
+
+def _find(alert: str) -> tuple[Engine, UUID]:
     from headrace.alerts.queries import find
     from headrace.database.connection import connect
 
     engine = connect()
-    found = hand_over(engine, find(engine, alert), _me(), to, datetime.now(UTC), comment, _duration(lasts))
-    if as_json:
-        emit(found)
-    else:
-        typer.echo(f"{_subject(found)}: handed over to {_holder(found)}.")
+    return engine, find(engine, alert)
+
+
+def _show_change(alert: Alert, done: str, as_json: bool) -> None:
+    emit(alert) if as_json else typer.echo(f"{_subject(alert)}: {done}.")
 
 
 @app.command(
@@ -304,10 +314,6 @@ def _rules() -> AlertRules:
     for problem in loaded.problems:
         typer.echo(problem, err=True)
     return loaded.rules
-
-
-def _me() -> str:
-    return f"operator:{getpass.getuser()}"
 
 
 def _holder(alert: Alert) -> str:

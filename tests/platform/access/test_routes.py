@@ -386,6 +386,7 @@ _BODIES = {
     "/api/v1/access/revoke": {"user": "cem", "role": "DATA_CONSUMER"},
     "/api/v1/access/token": {"name": "airflow", "permissions": ["report"]},
     "/api/v1/access/token/revoke": {"name": "airflow"},
+    "/api/v1/alert/{alert_id}/resolve": {"comment": "x"},
     "/api/v1/candidate/decide": {"decisions": [{"pattern": "/data/x.csv", "decision": "reject"}]},
     "/api/v1/dataset/{dataset:path}/rollback": {"reason": "x"},
     "/api/v1/dataset/{dataset:path}/pin": {"tag": "first", "reason": "x"},

@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from headrace.alerts.decisions import Decision, acknowledge, decide, decide_due, hand_over
+from headrace.alerts.decisions import Decision, acknowledge, decide, decide_due, hand_over, resolve
 from headrace.alerts.records import (
     AcknowledgementAction,
     Alert,
@@ -56,6 +56,10 @@ class Thread:
     def handed_over(self, minutes: float, to: str) -> None:
         assert self.alert is not None
         self.take(hand_over(self.alert, "alice", to, "the file is there", at(minutes)))
+
+    def resolved(self, minutes: float, by: str = "alice") -> None:
+        assert self.alert is not None
+        self.take(resolve(self.alert, list(self.notifications.values()), by, "no need", at(minutes)))
 
     def time_passes(self, minutes: float) -> None:
         """Decide again, as the outbox does at each tick."""
@@ -375,6 +379,40 @@ def test_an_alert_that_ends_without_recovery_keeps_the_reason() -> None:
     assert (thread.alert.facts["ended_by"], thread.alert.facts["pause"]) == ("PAUSED", "on hold")
 
 
+def test_a_resolved_alert_informs_its_recipients_once_and_stays_closed() -> None:
+    thread = Thread(rules())
+    thread.happens(Kind.LATE, 0)
+    thread.send(0)
+    thread.resolved(10)
+    assert thread.alert is not None
+    assert (thread.alert.state, thread.alert.closed_at) == (AlertState.CLOSED, at(10))
+    assert thread.alert.acknowledgements[-1].action is AcknowledgementAction.RESOLVED
+
+    thread.time_passes(11)
+    assert thread.send(11) == [("RECOVERED", "data")]
+    thread.time_passes(600)
+    thread.resolved(601)
+    assert thread.happens(Kind.INCIDENT_CLOSED, 602) is None
+    assert thread.send(700) == []
+    assert thread.alert.closed_at == at(10)
+
+
+def test_anything_new_opens_a_resolved_alert_again() -> None:
+    thread = Thread(rules())
+    thread.happens(Kind.LATE, 0)
+    thread.send(0)
+    thread.resolved(10)
+    thread.happens(Kind.ON_TRACK, 12)
+    assert thread.alert is not None
+    assert thread.alert.state is AlertState.CLOSED
+
+    opened = thread.happens(Kind.MISSED, 20)
+    assert opened is not None
+    assert opened.alert.state is AlertState.OPEN
+    assert "ended_by" not in opened.alert.facts
+    assert thread.send(20) == [("RAISED", "data")]
+
+
 def test_escalation_counts_from_when_the_first_message_may_leave() -> None:
     thread = Thread(rules(night(least=Severity.ERROR)))
     quiet = replace(thread.rules, quiet=(replace(thread.rules.quiet[0], least=Severity.ERROR),))
@@ -436,6 +474,12 @@ class Anything(RuleBasedStateMachine):
     @rule()
     def someone_acknowledges(self) -> None:
         self.thread.acknowledged(self.minutes)
+
+    @precondition(lambda self: self.thread.alert is not None)
+    @rule()
+    def someone_resolves(self) -> None:
+        self.thread.resolved(self.minutes)
+        self.thread.time_passes(self.minutes)
 
     @rule(minutes=st.sampled_from([0.5, 29, 31, 600]))
     def time_passes(self, minutes: float) -> None:

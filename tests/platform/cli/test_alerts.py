@@ -68,6 +68,11 @@ def test_alerts_are_listed_shown_and_acknowledged(invoke: Invoke, ask: Ask, aler
     assert {each["state"] for each in found["notifications"] if each["step"]} == {"DROPPED"}
 
 
+def test_an_alert_is_resolved(invoke: Invoke, ask: Ask, alerted: str) -> None:
+    assert "resolved" in invoke("alerts", "resolve", alerted[:8], "--comment", "no need").output
+    assert ask("alerts", "show", alerted[:8])["alert"]["state"] == "CLOSED"
+
+
 def test_an_acknowledged_alert_is_handed_over(invoke: Invoke, ask: Ask, alerted: str) -> None:
     early = invoke("alerts", "hand-over", alerted[:8], "team:ops")
     assert early.exit_code == 1

@@ -90,6 +90,22 @@ def test_an_owner_acknowledges_for_a_time_and_hands_over(browse: Browse, catalog
     assert "Acknowledge for longer" not in handed.text
 
 
+def test_an_owner_snoozes_and_resolves(browse: Browse, catalog: Engine) -> None:
+    path = f"/alerts/{raised(catalog)}"
+    browser = browse(Role.DATA_OWNER)
+
+    assert '<button name="lasts" value="PT3600S">1 hour</button>' in browser.open(path)
+    snoozed = browser.submit(path, f"{path}/acknowledge", lasts="PT3600S").text
+    assert "Snooze for" not in snoozed
+    assert ", until <time" in snoozed
+
+    resolved = browser.submit(path, f"{path}/resolve", comment="<b>nothing</b> to do").text
+    assert "Resolved</span> by user:ann" in resolved
+    assert "user:ann resolved it" in resolved
+    assert "&lt;b&gt;nothing&lt;/b&gt; to do" in resolved
+    assert f'action="{path}' not in resolved
+
+
 def test_only_an_acknowledged_alert_is_handed_over(browse: Browse, catalog: Engine) -> None:
     path = f"/alerts/{raised(catalog)}"
 
@@ -99,7 +115,7 @@ def test_only_an_acknowledged_alert_is_handed_over(browse: Browse, catalog: Engi
     assert "only an acknowledged one" in early.text
 
 
-@pytest.mark.parametrize("action", ["acknowledge", "hand-over"])
+@pytest.mark.parametrize("action", ["acknowledge", "hand-over", "resolve"])
 def test_a_consumer_and_a_stranger_change_no_alert(browse: Browse, catalog: Engine, action: str) -> None:
     alert = raised(catalog)
     consumer = browse()
