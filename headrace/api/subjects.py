@@ -79,13 +79,16 @@ def dataset_filter(
     tag: Annotated[
         str | None, Query(max_length=1000, description="Only with this tag: `name`, or `name: value`.")
     ] = None,
+    column_tag: Annotated[
+        str | None, Query(max_length=1000, description="Only with a column that has this tag, such as PII.")
+    ] = None,
     format_: Annotated[
         str | None, Query(alias="format", max_length=100, description="Only of this format.")
     ] = None,
     sla: Annotated[SlaStatus | None, Query(description="Only with an objective of this status.")] = None,
 ) -> DatasetFilter:
     """Return the filter of a list of datasets."""
-    return DatasetFilter(domain, owner, tag, format_, sla)
+    return DatasetFilter(domain, owner, tag, column_tag, format_, sla)
 
 
 Filtered = Annotated[DatasetFilter, Depends(dataset_filter)]

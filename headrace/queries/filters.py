@@ -7,11 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class DatasetFilter:
-    """Which datasets a list has; None: all. tag: `name`, or `name: value`. sla: a status of one of its objectives."""
+    """Which datasets a list has; None: all.
+
+    tag: `name`, or `name: value`. column_tag: a tag of one of its columns, such as PII. sla: a status of one of its
+    objectives.
+    """
 
     domain: str | None = None
     owner: str | None = None
     tag: str | None = None
+    column_tag: str | None = None
     format: str | None = None
     sla: str | None = None
 
@@ -23,6 +28,7 @@ class DatasetFilter:
             "owner": self.owner,
             "tag": name or None,
             "tag_value": value or None,
+            "column_tag": self.column_tag,
             "format": self.format,
             "sla": self.sla,
         }

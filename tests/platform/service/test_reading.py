@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from starlette.testclient import TestClient
 
 from headrace.access.callers import Permission
-from headrace.catalog.records import CheckStatus, DatasetRecord, ProcessRecord, Technology
+from headrace.catalog.records import CheckStatus, Column, DatasetRecord, ProcessRecord, Technology
 from headrace.database.connection import transaction
 from headrace.registration.declarations import register
 from headrace.registration.retirement import retire
@@ -331,3 +331,18 @@ def test_hides_what_is_sensitive(ask: Ask, reader: TestClient, run_id: UUID) -> 
         got(ask(Permission.READ), "dataset/mart/delays/versions/second")["version"]["version"]["tag"]
         == "second"
     )
+
+
+def test_datasets_are_found_by_the_tags_of_their_columns(ask: Ask, catalog: Engine) -> None:
+    columns = (Column("name", "string", tags=("PII",)), Column("mail", "string", tags=("PII", "contact")))
+    register(catalog, [DatasetRecord("crm/people", "parquet", columns=columns)], [])
+    client = ask(Permission.READ)
+
+    for path in ("/api/v1/dataset?column_tag=PII", "/api/v1/search?q=people&column_tag=PII"):
+        assert [each["key"] for each in client.get(path).json()["items"]] == ["crm/people"]
+    assert client.get("/api/v1/dataset?column_tag=secret").json()["items"] == []
+    counts = client.get("/api/v1/search/counts").json()
+    assert [each for each in counts if each["filter"] == "column_tag"] == [
+        {"filter": "column_tag", "value": "PII", "count": 1},
+        {"filter": "column_tag", "value": "contact", "count": 1},
+    ]

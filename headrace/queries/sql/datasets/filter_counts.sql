@@ -1,7 +1,7 @@
 -- For each filter, the values with the most datasets among those that match the words and the filters. in_names null: no
 -- words.
 WITH matching AS MATERIALIZED (
-    SELECT dataset_id, catalog.domain_of(full_name) AS domain, owners, tags, default_format
+    SELECT dataset_id, catalog.domain_of(full_name) AS domain, owners, tags, column_tags, default_format
     FROM catalog.dataset
     WHERE organisation_id = %(organisation)s
   AND status <> 'RETIRED'
@@ -13,6 +13,7 @@ WITH matching AS MATERIALIZED (
   AND (%(domain)s::text IS NULL OR catalog.domain_of(full_name) = %(domain)s)
   AND (%(owner)s::text IS NULL OR %(owner)s = ANY (owners))
   AND (%(tag)s::text IS NULL OR tags ->> %(tag)s = coalesce(%(tag_value)s::text, tags ->> %(tag)s))
+  AND (%(column_tag)s::text IS NULL OR column_tags ? %(column_tag)s)
   AND (%(format)s::text IS NULL OR default_format = %(format)s)
   AND (%(sla)s::text IS NULL
        OR EXISTS (SELECT FROM catalog.sla_objective objective
@@ -24,6 +25,9 @@ WITH matching AS MATERIALIZED (
     UNION ALL
     SELECT 'tag', concat_ws(': ', key, nullif(value, '')), count(*)
     FROM matching CROSS JOIN jsonb_each_text(tags) GROUP BY key, value
+    UNION ALL
+    SELECT 'column_tag', tag, count(DISTINCT dataset_id)
+    FROM matching CROSS JOIN jsonb_array_elements_text(column_tags) AS tag GROUP BY tag
     UNION ALL
     SELECT 'format', default_format, count(*) FROM matching GROUP BY default_format
     UNION ALL

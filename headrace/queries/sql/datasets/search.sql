@@ -7,6 +7,7 @@ WHERE true
   AND (%(domain)s::text IS NULL OR catalog.domain_of(full_name) = %(domain)s)
   AND (%(owner)s::text IS NULL OR %(owner)s = ANY (owners))
   AND (%(tag)s::text IS NULL OR tags ->> %(tag)s = coalesce(%(tag_value)s::text, tags ->> %(tag)s))
+  AND (%(column_tag)s::text IS NULL OR column_tags ? %(column_tag)s)
   AND (%(format)s::text IS NULL OR default_format = %(format)s)
   AND (%(sla)s::text IS NULL
        OR EXISTS (SELECT FROM catalog.sla_objective objective

@@ -22,6 +22,7 @@ CREATE TABLE catalog.project_load (
 );
 
 -- partition_definition: how the partitions are made (type, start, time zone, ...), for projects that read the dataset.
+-- column_tags: the tags of all columns, by which the search filters.
 CREATE TABLE catalog.dataset (
     dataset_id           uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     organisation_id      uuid NOT NULL REFERENCES catalog.organisation,
@@ -33,6 +34,7 @@ CREATE TABLE catalog.dataset (
     owners               text[] NOT NULL,
     tags                 jsonb NOT NULL,
     columns              jsonb NOT NULL,
+    column_tags          jsonb NOT NULL GENERATED ALWAYS AS (jsonb_path_query_array(columns, '$[*].tags[*]')) STORED,
     partitions           text,
     status               text NOT NULL DEFAULT 'ACTIVE' CHECK (
         status IN ('DRAFT', 'ACTIVE', 'DEPRECATED', 'RETIRED')),
