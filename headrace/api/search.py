@@ -51,5 +51,5 @@ def count_datasets(
     wanted: Filtered,
     q: Annotated[str | None, Query(max_length=500, description="Words, or how they begin.")] = None,
 ) -> Response:
-    """Count the datasets that match the words and filters by domain, owner, tag, tag of columns, format and SLA status."""
+    """Count the datasets that match by domain, owner, tag, tag of columns, format and SLA status."""
     return shown(engine, caller, filter_counts(engine, q, wanted))

@@ -1,4 +1,4 @@
-"""Fields of forms: times in an address, and fields as the bodies that the API takes."""
+"""Fields of forms: times in an address, addresses of pages, and fields as the bodies that the API takes."""
 
 from __future__ import annotations
 
@@ -46,3 +46,9 @@ def body(model: type[Model], **fields: object) -> Model:
         raise RequestRefused(
             HTTPStatus.UNPROCESSABLE_ENTITY, f"{name}: {message}", field=f"body.{name}"
         ) from error
+
+
+def own_address(address: str) -> str:
+    """Return an address of this service, and `/` for any other: a link to here must not lead elsewhere."""
+    is_own = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
+    return address if is_own else "/"

@@ -14,6 +14,7 @@ from headrace.pages import (
     datasets,
     incidents,
     lineage,
+    links,
     night,
     platform,
     processes,
@@ -43,6 +44,7 @@ def include(app: FastAPI) -> None:
         approvals,
         access,
         platform,
+        links,
         sign_in,
         static_files,
     ):

@@ -28,6 +28,7 @@ from headrace.api.subjects import Database
 from headrace.context import current_context
 from headrace.errors import Forbidden
 from headrace.http.problems import RequestRefused
+from headrace.pages.forms import own_address
 from headrace.pages.rendering import page
 from headrace.pages.sessions import COOKIE, SIGN_IN, acts, refuse_other_sites, set_session
 from headrace.settings import Settings, state_file
@@ -49,7 +50,7 @@ def show_sign_in(request: Request, next_: Next = "/") -> Response:
     return page(
         request,
         "sign_in.html",
-        next=_own_address(next_),
+        next=own_address(next_),
         issuer=settings.access.issuer,
         development=_is_development(request, settings),
         user=getpass.getuser(),
@@ -80,7 +81,7 @@ async def start_sign_in(request: Request, next_: Next = "/") -> Response:
     canonical = urlsplit(settings.service_url).netloc
     if request.headers.get("host") != canonical:  # the issuer sends it back there, where its cookies must be
         return RedirectResponse(f"{settings.service_url.rstrip('/')}{START}?{request.url.query}")
-    request.session["next"] = _own_address(next_)
+    request.session["next"] = own_address(next_)
     try:
         return await _client(settings).authorize_redirect(  # type: ignore[no-any-return]
             request, f"{settings.service_url.rstrip('/')}{CALLBACK}"
@@ -165,15 +166,9 @@ def _signed_in(request: Request, engine: Engine, token: str, address: str) -> Re
     former = request.cookies.get(COOKIE)
     if former is not None:
         end_session(engine, former)
-    response = RedirectResponse(_own_address(address), HTTPStatus.SEE_OTHER)
+    response = RedirectResponse(own_address(address), HTTPStatus.SEE_OTHER)
     set_session(response, token)
     return response
-
-
-def _own_address(address: str) -> str:
-    """Return an address of this service, and `/` for any other: a link to here must not lead elsewhere."""
-    is_own = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
-    return address if is_own else "/"
 
 
 def _is_development(request: Request, settings: Settings) -> bool:

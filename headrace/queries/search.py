@@ -45,7 +45,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class FilterCount:
-    """A value of a filter (`domain`, `owner`, `tag`, `column_tag`, `format`, `sla`) and the number of datasets that have it."""
+    """A value of a filter (`domain`, `owner`, `tag`, `column_tag`, `format`, `sla`) and the number of its datasets."""
 
     filter: Public[str]
     value: Public[str]

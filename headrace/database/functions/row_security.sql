@@ -55,7 +55,7 @@ END $$;
 CREATE OR REPLACE FUNCTION catalog.protect() RETURNS void LANGUAGE plpgsql SET search_path = catalog, pg_temp AS $$
 DECLARE
     roles text[] := ARRAY['headrace_caller', 'headrace_narrow_caller'];
-    closed text[] := ARRAY['access_grant', 'page_session', 'service_token', 'task_token'];
+    closed text[] := ARRAY['access_grant', 'page_session', 'saved_link', 'service_token', 'task_token'];
     wanted text; condition text; policy text; digest text; found record;
 BEGIN
     FOREACH wanted IN ARRAY roles LOOP

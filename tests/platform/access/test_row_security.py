@@ -26,7 +26,7 @@ FROM pg_class class
 WHERE relnamespace = 'catalog'::regnamespace AND relkind IN ('r', 'p', 'm') AND NOT relispartition
 ORDER BY relname
 """
-CLOSED = {"access_grant", "page_session", "service_token", "task_token"}
+CLOSED = {"access_grant", "page_session", "saved_link", "service_token", "task_token"}
 OWNERLESS = {"alembic_version", "repeatable_script"}  # readable, and without personal data
 
 

@@ -64,6 +64,7 @@ EXAMPLES = {
     "/incidents": "/incidents?closed=true",
     "/incidents/{incident_id}": "/incidents/{alert}",
     "/lineage/{key:path}": "/lineage/mart/delays",
+    "/links": "/links",
     "/night": "/night",
     "/platform": "/platform",
     "/processes": "/processes",

@@ -51,6 +51,16 @@ CREATE TABLE catalog.page_session (
 );
 CREATE INDEX page_session_expired ON catalog.page_session (expires_at);
 
+-- Links to pages that a user has saved, such as a search with filters. address: path and query.
+CREATE TABLE catalog.saved_link (
+    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    subject         text COLLATE "C" NOT NULL,
+    name            text COLLATE "C" NOT NULL,
+    address         text NOT NULL,
+    saved_at        timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (organisation_id, subject, name)
+);
+
 -- A token with which one run reports. outputs, inputs: keys of datasets.
 CREATE TABLE catalog.task_token (
     token_id        uuid PRIMARY KEY,
