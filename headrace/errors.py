@@ -149,6 +149,10 @@ class ScanRefused(CatalogError):
     """A scan of another system's files that cannot be stored."""
 
 
+class UnknownScan(CatalogError):
+    """A scan that does not exist."""
+
+
 class UnknownCandidate(CatalogError):
     """A file pattern that no scan has found."""
 

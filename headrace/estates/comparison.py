@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -191,9 +190,8 @@ class Comparison:
             changed=changed,
             removed=tuple(one.title for one in self.removed),
             kept=tuple(one.title for one in missing if self._may_be_lost(one)),
-            errors=tuple(each for each in self._findings if each.severity is Severity.ERROR),
+            findings=tuple(sorted(self._findings, key=lambda each: each.severity is not Severity.ERROR)),
             doubts=tuple(self._doubts),
-            warnings=Counter(each.severity for each in self._findings)[Severity.WARNING],
         )
 
     def _unknown_upstream(self, engine: Engine) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from sqlalchemy import Engine
@@ -12,7 +13,7 @@ from headrace import garbage_collection
 from headrace.errors import ScanRefused
 from headrace.estates import storage as estates
 from headrace.estates.comparison import Comparison
-from headrace.estates.plan import Plan
+from headrace.estates.plan import MAX_STORED, Plan
 
 
 class MassRetirementRefused(ScanRefused):
@@ -62,6 +63,8 @@ def scan(
             since=known.newest_scan,
             files=[each._asdict() for each in found.files],
             counts=plan.counts,
+            changes=plan.changes,
+            findings=[asdict(each) for each in plan.findings[:MAX_STORED]],
             written=found.written,
             placed=found.placed,
             moved=found.moved,

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from headrace.autosys import Change, Finding
 from headrace.autosys.rescan import SourceFile
+from headrace.severity import Severity
+
+MAX_STORED = 1000  # processes of one kind of change, and findings, of a scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +18,8 @@ class Plan:
 
     instance: of the jobs; '' if the files contain none. known: the scanned processes of the kinds in these files.
     taken_over: those of `added` that were unscanned or adopted. returned: retired ones that reappeared. kept: missing
-    ones that stay, since a statement that could not be parsed may be theirs. errors, doubts: findings in descriptions
-    and listings, by file and line. warnings: of all files.
+    ones that stay, since a statement that could not be parsed may be theirs. findings: of all files, the most severe
+    first. doubts: warnings in descriptions and listings.
     """
 
     instance: str
@@ -29,9 +32,18 @@ class Plan:
     changed: Mapping[str, tuple[Change, ...]]
     removed: tuple[str, ...]
     kept: tuple[str, ...]
-    errors: tuple[Finding, ...]
+    findings: tuple[Finding, ...]
     doubts: tuple[Finding, ...]
-    warnings: int
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings because of which something is lost."""
+        return tuple(each for each in self.findings if each.severity is Severity.ERROR)
+
+    @property
+    def warnings(self) -> int:
+        """The number of warnings."""
+        return sum(each.severity is Severity.WARNING for each in self.findings)
 
     @property
     def retires_majority(self) -> bool:
@@ -51,6 +63,20 @@ class Plan:
             "kept": len(self.kept),
             "errors": len(self.errors),
             "warnings": self.warnings,
+        }
+
+    @property
+    def changes(self) -> Mapping[str, tuple[str, ...]]:
+        """The names of the first MAX_STORED processes of each kind of change, which the catalog stores for a scan."""
+        return {
+            name: tuple(names)[:MAX_STORED]
+            for name, names in (
+                ("added", self.added),
+                ("returned", self.returned),
+                ("changed", self.changed),
+                ("removed", self.removed),
+                ("kept", self.kept),
+            )
         }
 
     def facts(self) -> dict[str, object]:

@@ -10,6 +10,7 @@ from psycopg import Cursor
 from psycopg.rows import tuple_row
 from sqlalchemy import Engine
 
+from headrace.access.redacted_json import jsonb_without_secrets
 from headrace.catalog.locks import lock_registrations
 from headrace.catalog.records import Technology
 from headrace.catalog.scans import EstateText, KnownProcess, Place, ScannedProcess
@@ -25,8 +26,8 @@ _NEWEST = """
 SELECT scan_id FROM catalog.estate_scan WHERE organisation_id = %s ORDER BY scanned_at DESC, scan_id LIMIT 1
 """
 _SCAN = """
-INSERT INTO catalog.estate_scan (organisation_id, instance, scanned_by, files, counts)
-VALUES (%s, %s, %s, %s, %s)
+INSERT INTO catalog.estate_scan (organisation_id, instance, scanned_by, files, counts, changes, findings)
+VALUES (%s, %s, %s, %s, %s, %s, %s)
 """
 _ORGANISATION = (
     "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING"
@@ -48,7 +49,7 @@ class Scan:
     since: the newest scan when the catalog was read. written: processes that are new, changed or back. placed: new
     places of others. moved: by how many lines the texts of a block have moved. retired: processes, by technology and
     name, that the files no longer have. objects: other objects. calendars: the days of each parsed calendar. files,
-    counts: for the scan's row.
+    counts, changes, findings: for the scan's row.
     """
 
     instance: str
@@ -56,6 +57,8 @@ class Scan:
     since: UUID | None
     files: Sequence[Mapping[str, Any]] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+    changes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    findings: Sequence[Mapping[str, Any]] = ()
     written: Sequence[ScannedProcess] = ()
     placed: Sequence[tuple[Technology, str, Place]] = ()
     moved: Mapping[int, int] = field(default_factory=dict)
@@ -140,6 +143,8 @@ def store(engine: Engine, scan: Scan) -> None:
                 scan.by,
                 jsonb(scan.files),
                 jsonb(scan.counts),
+                jsonb(scan.changes),
+                jsonb_without_secrets(list(scan.findings)),
             ],
         )
         if scan.objects:

@@ -31,6 +31,7 @@ from headrace.errors import (
     UnknownIncident,
     UnknownProcess,
     UnknownRun,
+    UnknownScan,
     UnknownSla,
     UnknownVersion,
 )
@@ -48,6 +49,7 @@ _NOT_THERE = (
     UnknownProcess,
     UnknownVersion,
     UnknownRun,
+    UnknownScan,
     UnknownSla,
     UnknownCandidate,
 )

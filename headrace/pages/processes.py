@@ -46,11 +46,16 @@ def show_processes(
     caller: Viewer,
     q: Words = "",
     technology: Technology | Literal[""] = "",
+    lifecycle: Literal["ACTIVE", "UNSCANNED", "RETIRED"] | None = None,
     cursor: Cursor = None,
 ) -> Response:
     """Show the processes with these words, by key."""
     wanted = Technology(technology) if technology else None
-    found = answered(list_processes(engine, caller, q, technology=wanted, cursor=cursor, limit=_PER_PAGE))
+    found = answered(
+        list_processes(
+            engine, caller, q, technology=wanted, lifecycle=lifecycle, cursor=cursor, limit=_PER_PAGE
+        )
+    )
     newest = answered(show_newest_runs(engine, caller, [UUID(each["process_id"]) for each in found["items"]]))
     return page(
         request,

@@ -8,11 +8,9 @@ from starlette.middleware.sessions import SessionMiddleware
 from headrace.context import current_context
 from headrace.pages import (
     access,
-    alert_links,
-    alerts,
     approvals,
     datasets,
-    incidents,
+    estate,
     lineage,
     links,
     night,
@@ -24,6 +22,8 @@ from headrace.pages import (
     static_files,
     tonight,
 )
+from headrace.pages.alerts import alerts, incidents
+from headrace.pages.alerts import links as alert_links
 from headrace.pages.refusals import ErrorPages
 from headrace.pages.sessions import SIGN_IN, SignInRequired, ask_to_sign_in
 
@@ -42,6 +42,7 @@ def include(app: FastAPI) -> None:
         alert_links,
         incidents,
         approvals,
+        estate,
         access,
         platform,
         links,

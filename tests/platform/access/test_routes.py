@@ -395,6 +395,12 @@ _BODIES = {
     "/api/v1/registration/{registration_id}/approve": {"comment": "x"},
     "/api/v1/registration/{registration_id}/reject": {"comment": "x"},
 }
+_SCAN = """
+INSERT INTO catalog.estate_scan (scan_id, organisation_id, instance, scanned_by, files, counts, changes, findings)
+VALUES ('00000000-0000-0000-0000-00000000005c', %s, '', 'test', '[]', '{}', '{}', '[]')
+ON CONFLICT (scan_id) DO UPDATE SET instance = excluded.instance
+RETURNING scan_id
+"""
 _QUERIES = {
     "/api/v1/dataset/named": "namespace=headrace://default&name=crm/people",
     "/api/v1/night": "since=2026-01-01T00:00Z&until=2026-01-02T00:00Z",
@@ -449,12 +455,14 @@ def _ids(engine: Engine) -> dict[str, str]:
         registration = waiting["reg_id"] if waiting else _request(cursor)
         alert = cursor.execute(_ALERT, [organisation]).fetchone()
         incident = cursor.execute(_INCIDENT, [organisation]).fetchone()
+        scan = cursor.execute(_SCAN, [organisation]).fetchone()
     return {
         "dataset": "crm/people",
         "process": "crm/people",
         "run_id": str(run["run_id"]),
         "tag": version["version_tag"],
         "registration_id": str(registration),
+        "scan_id": str(scan["scan_id"]),
         "alert_id": str(alert["alert_id"]),
         "incident_id": str(incident["incident_id"]),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -19,6 +20,8 @@ from headrace.access.grants import grant
 from headrace.access.sessions import open_session
 from headrace.alerts import links
 from headrace.alerts.queries import history
+from headrace.estates.estates import scan
+from headrace.estates.scan_history import scans
 from headrace.http.security import rules
 from headrace.pages.sessions import COOKIE
 from headrace.pages.static_files import static_url
@@ -61,6 +64,8 @@ EXAMPLES = {
     "/datasets/{dataset:key}/compare": "/datasets/mart/delays/compare?before=first&after=first",
     "/datasets/{dataset:key}/version/{tag:path}": "/datasets/mart/delays/version/first",
     "/datasets/{dataset:key}/versions": "/datasets/mart/delays/versions",
+    "/estate": "/estate",
+    "/estate/{scan_id}": "/estate/{scan}",
     "/incidents": "/incidents?closed=true",
     "/incidents/{incident_id}": "/incidents/{alert}",
     "/lineage/{key:path}": "/lineage/mart/delays",
@@ -91,7 +96,7 @@ class Site:
 
 
 @pytest.fixture
-def site(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+def site(engine: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Site]:
     monkeypatch.setenv("HEADRACE_ALERT_SECRET", "s" * 40)
     settings.cache_clear()
     if not AXE.is_file() or static_url("pages.js") is None:
@@ -106,13 +111,16 @@ def site(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     notification = history(engine, alert).notifications[0]
     link = links.link("", "s" * 40, notification.notification_id, datetime.now(UTC))
     grant(engine, "ann", Role.PLATFORM_ADMIN, by="test")
+    jil = tmp_path / "jobs.jil"
+    jil.write_text("insert_job: LOAD   job_type: CMD\nmachine: m1\ncommand: load.sh\n")
+    scan(engine, [jil])
     app = create_app(engine)
     with served(app) as url:
         yield Site(
             app,
             engine,
             url,
-            {"alert": str(alert), "link": link, "run": str(run)},
+            {"alert": str(alert), "link": link, "run": str(run), "scan": str(scans(engine)[0].scan_id)},
             open_session(engine, "ann"),
         )
 

@@ -1,6 +1,7 @@
 -- Scans of Autosys estates: where processes are defined, what they wait for, and candidate datasets.
 
--- A stored scan of the files of an estate. files: path, digest and size of each. counts: of what was found.
+-- A stored scan of the files of an estate. files: path, digest and size of each. counts: of what was found. changes: the
+-- names of the processes that it added, changed, retired and so on, at most 1,000 of each. findings: the most severe 1,000.
 CREATE TABLE catalog.estate_scan (
     scan_id         uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
@@ -8,7 +9,9 @@ CREATE TABLE catalog.estate_scan (
     scanned_by      text NOT NULL,
     scanned_at      timestamptz NOT NULL DEFAULT now(),
     files           jsonb NOT NULL,
-    counts          jsonb NOT NULL
+    counts          jsonb NOT NULL,
+    changes         jsonb NOT NULL,
+    findings        jsonb NOT NULL
 );
 CREATE INDEX estate_scan_newest ON catalog.estate_scan (organisation_id, instance, scanned_at DESC);
 
