@@ -49,7 +49,7 @@ _UNITS = (
     ("min", timedelta(minutes=1)),
     ("s", timedelta(seconds=1)),
 )
-_STATES = {  # the colour of a status: always beside its word and a shape
+STATES = {  # the colour of a status: always beside its word and a shape
     "good": {"ON_TRACK", "SUCCESS", "COMPATIBLE", "PASS", "PUBLISHED", "CLOSED", "ACTIVE", "SENT", "APPROVED", "MET"},
     "warn": {
         "AT_RISK", "MET_LATE", "WARN", "WARNING", "ACKNOWLEDGED", "PENDING", "HELD", "DEPRECATED", "SKIPPED",
@@ -226,7 +226,7 @@ def words(value: str | None) -> str:
 
 def tone(value: str | None) -> str:
     """Return the colour of a status: good, warn, bad, live, or none."""
-    return next((name for name, states in _STATES.items() if value in states), "none")
+    return next((name for name, states in STATES.items() if value in states), "none")
 
 
 def key_path(value: str) -> Markup:

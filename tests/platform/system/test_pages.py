@@ -64,6 +64,7 @@ EXAMPLES = {
     "/datasets/{dataset:key}/compare": "/datasets/mart/delays/compare?before=first&after=first",
     "/datasets/{dataset:key}/version/{tag:path}": "/datasets/mart/delays/version/first",
     "/datasets/{dataset:key}/versions": "/datasets/mart/delays/versions",
+    "/design": "/design",
     "/estate": "/estate",
     "/estate/{scan_id}": "/estate/{scan}",
     "/incidents": "/incidents?closed=true",
