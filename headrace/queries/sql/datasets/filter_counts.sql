@@ -18,23 +18,29 @@ WITH matching AS MATERIALIZED (
   AND (%(sla)s::text IS NULL
        OR EXISTS (SELECT FROM catalog.sla_objective objective
                   WHERE objective.dataset_id = dataset.dataset_id AND objective.state = %(sla)s))
+), alike AS MATERIALIZED (
+    -- There are far fewer combinations than datasets.
+    SELECT domain, owners, tags, column_tags, default_format, count(*) AS number
+    FROM matching GROUP BY domain, owners, tags, column_tags, default_format
 ), counted AS (
-    SELECT 'domain' AS filter, domain AS value, count(*) AS count FROM matching GROUP BY domain
+    SELECT 'domain' AS filter, domain AS value, sum(number) AS count FROM alike GROUP BY domain
     UNION ALL
-    SELECT 'owner', owner, count(*) FROM matching CROSS JOIN unnest(owners) AS owner GROUP BY owner
+    SELECT 'owner', owner, sum(number) FROM alike CROSS JOIN unnest(owners) AS owner GROUP BY owner
     UNION ALL
-    SELECT 'tag', concat_ws(': ', key, nullif(value, '')), count(*)
-    FROM matching CROSS JOIN jsonb_each_text(tags) GROUP BY key, value
+    SELECT 'tag', concat_ws(': ', key, nullif(value, '')), sum(number)
+    FROM alike CROSS JOIN jsonb_each_text(tags) GROUP BY key, value
     UNION ALL
-    SELECT 'column_tag', tag, count(DISTINCT dataset_id)
-    FROM matching CROSS JOIN jsonb_array_elements_text(column_tags) AS tag GROUP BY tag
+    SELECT 'column_tag', tag, sum(number)
+    FROM alike
+    CROSS JOIN LATERAL (SELECT DISTINCT tag FROM jsonb_array_elements_text(column_tags) AS tag) AS each_tag
+    GROUP BY tag
     UNION ALL
-    SELECT 'format', default_format, count(*) FROM matching GROUP BY default_format
+    SELECT 'format', default_format, sum(number) FROM alike GROUP BY default_format
     UNION ALL
     SELECT 'sla', state, count(DISTINCT dataset_id)
     FROM matching JOIN catalog.sla_objective USING (dataset_id) GROUP BY state
 )
-SELECT filter, value, count
+SELECT filter, value, count::bigint
 FROM (SELECT counted.*, row_number() OVER (PARTITION BY filter ORDER BY count DESC, value) AS place FROM counted) ranked
 WHERE place <= %(limit)s
 ORDER BY filter, place
