@@ -19,6 +19,7 @@ from headrace.alerts.outbox import acknowledge, hand_over, resolve
 from headrace.alerts.queries import History, alerts, history
 from headrace.alerts.records import AcknowledgementAction, Alert, AlertState, NotificationState, Purpose
 from headrace.alerts.wording import AffectedSubjects, sentence
+from headrace.api.links import Links, links_to
 from headrace.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.api.responses import shown
 from headrace.api.subjects import Database, Reader
@@ -131,6 +132,7 @@ class AlertAnswer:
     affected_count: int
     notifications: tuple[NotificationRow, ...]
     alert_events: tuple[AlertEventRow, ...]
+    links: Links
 
 
 class Resolution(BaseModel):
@@ -294,6 +296,7 @@ def _answer(found: History, reached: AffectedSubjects, caller: Caller) -> AlertA
             if each.alert_event.subject.type is not SubjectType.DATASET
             or caller.may(Permission.READ, each.alert_event.subject.key)
         ),
+        links_to("alerts", str(found.alert.alert_id)),
     )
 
 

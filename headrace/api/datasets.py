@@ -16,6 +16,7 @@ from starlette.responses import Response
 from headrace import queries
 from headrace.access.callers import Caller
 from headrace.access.sensitivity import Public, PublicField, Sensitive
+from headrace.api.links import Links, links_to
 from headrace.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.api.responses import shown
 from headrace.api.subjects import Database, Dataset, Filtered, Partition, Reader
@@ -61,6 +62,7 @@ class DatasetAnswer:
     newest_versions: list[VersionRow]
     names: list[DatasetName]
     facets: Public[dict[str, FacetRow]]
+    links: Links
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ class VersionAnswer:
 
     version: Annotated[VersionDetail, PublicField.NESTED]
     run: RunReport | None
+    links: Links
 
 
 @router.get("", summary="List datasets", response_model=Page[DatasetRow])
@@ -161,7 +164,12 @@ def show_version(
     """Show a version with its exact input versions and its run with attempts and code."""
     detail = queries.version(engine, dataset.key, None if tag == "published" else tag, partition)
     run = _run(engine, detail.version.run_id)
-    return shown(engine, caller, VersionAnswer(detail, run), dataset.key)
+    return shown(
+        engine,
+        caller,
+        VersionAnswer(detail, run, links_to("datasets", dataset.key, "version", detail.version.tag)),
+        dataset.key,
+    )
 
 
 @router.get("/{dataset:key}/published", summary="List published versions", response_model=Page[PublishedRow])
@@ -265,6 +273,7 @@ def _answer(engine: Engine, caller: Caller, dataset: DatasetRef) -> Response:
         newest_versions=version_page(engine, dataset.id, limit=_MAX_VERSIONS),
         names=names(engine, dataset.id),
         facets=facets(engine, "DATASET", dataset.id),
+        links=links_to("datasets", dataset.key),
     )
     return shown(engine, caller, answer, dataset.key)
 

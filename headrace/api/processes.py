@@ -12,6 +12,7 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from headrace.access.sensitivity import Public
+from headrace.api.links import Links, links_to
 from headrace.api.paging import MAX_PAGE_SIZE, Cursor, Limit, Page, cursor_of, place_of
 from headrace.api.responses import shown
 from headrace.api.subjects import Database, Process, Reader
@@ -51,6 +52,7 @@ class ProcessAnswer:
     process: ProcessDetail
     newest_runs: list[RunRow]
     facets: Public[dict[str, FacetRow]]
+    links: Links
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class RunAnswer:
     run: RunReport
     facets: Public[dict[str, FacetRow]]
     datasets: list[RunDataset]
+    links: Links
 
 
 @router.get("/process", summary="List processes", tags=["processes"], response_model=Page[ProcessSummary])
@@ -138,10 +141,12 @@ def show_next_run(engine: Database, caller: Reader, process_id: Process) -> Resp
 )
 def show_process(engine: Database, caller: Reader, process_id: Process) -> Response:
     """Show a process: inputs, outputs, code, newest runs, and OpenLineage facets."""
+    found = process(engine, process_id)
     answer = ProcessAnswer(
-        process=process(engine, process_id),
+        process=found,
         newest_runs=process_runs(engine, process_id, limit=_MAX_RUNS),
         facets=facets(engine, "PROCESS", process_id),
+        links=links_to("processes", found.key),
     )
     return shown(engine, caller, answer, answer.process.key)
 
@@ -228,7 +233,12 @@ def show_run(
     """Show a run: inputs, outputs, attempts with failure reasons, and log location."""
     run = explain_run(engine, run_id)[0]
     openlineage = run_facets(engine, run)
-    answer = RunAnswer(run=run, facets=openlineage.facets, datasets=openlineage.datasets)
+    answer = RunAnswer(
+        run=run,
+        facets=openlineage.facets,
+        datasets=openlineage.datasets,
+        links=links_to("runs", str(run.run_id), dagster_run=run.root_dagster_run_id),
+    )
     return shown(engine, caller, answer, run.process_key)
 
 

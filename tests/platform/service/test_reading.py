@@ -15,6 +15,7 @@ from headrace.catalog.records import CheckStatus, Column, DatasetRecord, Process
 from headrace.database.connection import transaction
 from headrace.registration.declarations import register
 from headrace.registration.retirement import retire
+from headrace.settings import settings
 from headrace.slas.tick import evaluate
 from tests.platform.service.conftest import OTHER, Ask, put, run_event
 
@@ -346,3 +347,16 @@ def test_datasets_are_found_by_the_tags_of_their_columns(ask: Ask, catalog: Engi
         {"filter": "column_tag", "value": "PII", "count": 1},
         {"filter": "column_tag", "value": "contact", "count": 1},
     ]
+
+
+def test_answers_lead_to_the_pages(reader: TestClient, run_id: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_SERVICE_URL", "https://catalog.example.com/")
+    settings.cache_clear()
+    for path, page in (
+        ("dataset/mart/delays", "datasets/mart/delays"),
+        ("dataset/mart/delays/versions/second", "datasets/mart/delays/version/second"),
+        ("process/mart/delays", "processes/mart/delays"),
+        (f"run/{run_id}", f"runs/{run_id}"),
+    ):
+        links = reader.get(f"/api/v1/{path}").json()["links"]
+        assert links == {"page": f"https://catalog.example.com/{page}", "dagster": None}
