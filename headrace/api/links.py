@@ -18,7 +18,7 @@ class Links:
 
 
 def links_to(*path: str, partition: str | None = None, dagster_run: str | None = None) -> Links:
-    """Return the addresses. path: the parts of the page's path, such as `datasets` and a key. partition: of a version."""
+    """Return the addresses. path: the parts of the page's path, such as `datasets` and a key."""
     settings = current_context().settings
     address = "/".join([settings.service_url.rstrip("/"), *(quote(part, safe="/") for part in path)])
     if partition is not None:
