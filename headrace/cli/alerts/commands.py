@@ -106,6 +106,7 @@ def list_alerts(
 def show_alert(alert: AlertId, as_json: AsJson = False) -> None:
     """Show an alert with its events and notifications."""
     from headrace.alerts.queries import history
+    from headrace.api.links import links_to
     from headrace.database.connection import connect
 
     found = history(connect(), alert)
@@ -131,6 +132,7 @@ def show_alert(alert: AlertId, as_json: AsJson = False) -> None:
                 ("comment", one.comment),
                 ("steps start again at", one.next_at),
                 ("closed at", one.closed_at),
+                ("page", links_to("alerts", str(one.alert_id)).page),
             ]
         )
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
@@ -77,19 +78,16 @@ def registrations(
         emit({"items": found})
     elif found:
         header = ["registration", "dataset", "submitted by", "at", "status", "reviewer", "comment"]
-        rows = [
-            (
-                each.registration_id,
-                each.dataset,
-                each.submitted_by,
-                each.submitted_at,
-                each.status,
-                each.reviewer,
-                each.comment,
-            )
-            for each in found
+        fields = [
+            "registration_id",
+            "dataset",
+            "submitted_by",
+            "submitted_at",
+            "status",
+            "reviewer",
+            "comment",
         ]
-        show(table(header, rows))
+        show(table(header, list(map(attrgetter(*fields), found))))
     else:
         typer.echo("No registrations." if everything else "No registrations wait for review.")
 

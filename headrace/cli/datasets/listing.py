@@ -141,6 +141,8 @@ def _matches(row: DatasetRow, domain: str | None, tag: str | None, owner: str | 
 def _facts(
     detail: DatasetDetail, dataset_status: DatasetStatus, objectives: list[SlaObjectiveStatus]
 ) -> Table:
+    from headrace.api.links import links_to
+
     several = f"{dataset_status.partition_count:,} partitions, " if dataset_status.partitions else ""
     length = "of unknown size" if detail.byte_size is None else size(detail.byte_size)
     amount = f"{several}{row_count_text(detail.row_count)}, {length}"
@@ -168,6 +170,7 @@ def _facts(
             ("column lineage", _lineage(detail)),
             ("metadata", detail.metadata),
             ("declared at", detail.declared_at),
+            ("page", links_to("datasets", detail.key).page),
         ]
     )
 

@@ -217,6 +217,8 @@ def _retired(retirements: Sequence[Retirement], *, in_full: bool) -> Iterator[st
 
 
 def _explain(report: RunReport) -> None:
+    from headrace.api.links import links_to
+
     took = span(report.ended_at - report.started_at) if report.ended_at else "not ended"
     show(
         facts(
@@ -234,6 +236,7 @@ def _explain(report: RunReport) -> None:
                     "historical",
                     "loaded as history: triggered no runs and no alerts" if report.historical else None,
                 ),
+                ("page", links_to("runs", str(report.run_id)).page),
             ]
         )
     )

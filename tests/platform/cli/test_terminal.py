@@ -38,6 +38,7 @@ def process(name: str, *inputs: str) -> ProcessPlan:
     )
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_failed_process_does_not_unmake_what_the_others_of_its_run_published(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
