@@ -23,6 +23,7 @@ from headrace.api import (
     events,
     health,
     lineage,
+    materialization,
     night,
     pointers,
     processes,
@@ -112,6 +113,7 @@ def routed() -> FastAPI:
         columns,
         processes,
         pointers,
+        materialization,
         datasets,
     ):
         app.include_router(module.router)

@@ -4,12 +4,9 @@ from fastapi import APIRouter
 
 from headrace.pages.datasets import actions, columns, overview, search, versions
 
+# The overview is last, because the address of every other view begins like its own.
+_MODULES = (search, columns, versions, actions, overview)
+
 router = APIRouter()
-for module in (
-    search,
-    columns,
-    versions,
-    overview,
-    actions,
-):  # the overview last: its address begins all others
+for module in _MODULES:
     router.include_router(module.router)

@@ -1,22 +1,63 @@
-"""Actions that choose what readers of a dataset get."""
+"""Actions on a dataset: materialize it, and choose what its readers get."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Form
+from fastapi import APIRouter, Depends, Form, Query, Request
 from starlette.responses import Response
 
 from headrace.access.callers import Caller, Permission
+from headrace.api.datasets import list_versions
+from headrace.api.materialization import Materialization, materialize
 from headrace.api.pointers import Pin, Rollback, Unpin, pin_version, roll_back, unpin_version
 from headrace.api.subjects import Database
-from headrace.pages.datasets.subject import Dataset, back_to
+from headrace.context import current_context
+from headrace.http.dagster import Dagster
+from headrace.pages.datasets.subject import Dataset, back_to, view
 from headrace.pages.forms import body
-from headrace.pages.sessions import acts
+from headrace.pages.rendering import answered, with_query
+from headrace.pages.sessions import Viewer, acts
 
 router = APIRouter(include_in_schema=False)
+Launch = Annotated[str | None, Query(max_length=100, pattern=r"^[\w-]+$")]
 FormText = Annotated[str, Form(max_length=20_000)]
 Publisher = Annotated[Caller, Depends(acts(Permission.PUBLISH))]
+
+
+@router.get("/datasets/{dataset:key}/manage")
+def show_actions(
+    request: Request,
+    engine: Database,
+    caller: Viewer,
+    dataset: Dataset,
+    run: Launch = None,
+    backfill: Launch = None,
+) -> Response:
+    """Show what the caller may do with the dataset. run, backfill: one that they have just launched."""
+    newest = answered(list_versions(engine, caller, dataset, limit=1))["items"]
+    url = current_context().settings.dagster_url
+    return view(
+        request,
+        engine,
+        caller,
+        dataset,
+        "manage",
+        newest=newest[0]["version"] if newest else None,
+        dagster=url,
+        launched=_launched(Dagster(url), run, backfill) if url else None,
+    )
+
+
+@router.post("/datasets/{dataset:key}/materialize")
+def materialize_dataset(
+    engine: Database, caller: Publisher, dataset: Dataset, first: FormText = "", last: FormText = ""
+) -> Response:
+    """Launch a run or a backfill in Dagster, and link to it."""
+    asked = body(Materialization, first=first.strip() or None, last=last.strip() or None)
+    launched = answered(materialize(engine, caller, dataset, asked))
+    of_run = with_query({}, run=launched["dagster_run_id"], backfill=launched["backfill_id"])
+    return back_to(dataset, f"manage{of_run}")
 
 
 @router.post("/datasets/{dataset:key}/rollback")
@@ -58,3 +99,10 @@ def unpin_dataset(
         engine, caller, dataset, body(Unpin, partition=partition or None, consumer=consumer or None)
     )
     return back_to(dataset, "versions")
+
+
+def _launched(dagster: Dagster, run: str | None, backfill: str | None) -> dict[str, Any] | None:
+    """Return the launch that the address names: its id, and its page in Dagster."""
+    if backfill:
+        return {"id": backfill, "url": dagster.url_of_backfill(backfill), "backfill": True}
+    return {"id": run, "url": dagster.url_of_run(run), "backfill": False} if run else None

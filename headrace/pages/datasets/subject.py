@@ -10,7 +10,7 @@ from fastapi import Depends, Path, Request
 from sqlalchemy import Engine
 from starlette.responses import RedirectResponse, Response
 
-from headrace.access.callers import Caller
+from headrace.access.callers import Caller, Permission
 from headrace.api.datasets import (
     list_versions,
     show_dataset,
@@ -25,6 +25,7 @@ from headrace.pages.sessions import Viewer
 from headrace.queries.names import DatasetRef
 
 PER_PAGE = 50
+MANAGING = (Permission.PUBLISH,)  # any of them opens the view of the actions
 
 
 def dataset_shown(
@@ -49,8 +50,16 @@ def view(
     """Render one view of a dataset, below what all its views begin with."""
     about = answered(show_dataset(engine, caller, dataset))
     objectives = answered(list_sla_statuses(engine, caller, key=[dataset.key]))["items"]
-    shown = {"tab": name, "about": about, "objectives": objectives, "key": dataset.key, **values}
-    return page(request, f"dataset_{name}.html", **shown)
+    return page(
+        request,
+        f"dataset_{name}.html",
+        tab=name,
+        about=about,
+        objectives=objectives,
+        key=dataset.key,
+        may_manage=any(caller.may(each, dataset.key) for each in MANAGING),
+        **values,
+    )
 
 
 def published_version(engine: Engine, caller: Caller, dataset: DatasetRef) -> dict[str, Any] | None:

@@ -29,6 +29,8 @@ from headrace.catalog.records import (
 from headrace.publishing.publication import generations, publish
 from headrace.publishing.runs import attempt
 from headrace.registration.declarations import register
+from headrace.settings import settings
+from tests.platform.service.dagster import StandIn, stand_in
 from tests.platform.service.serving import application
 
 OTHER = "elsewhere"
@@ -179,3 +181,12 @@ def run_event(
         "producer": "https://example.com/producer",
         "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
     }
+
+
+@pytest.fixture
+def dagster(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    """A stand-in for Dagster, at the address of the settings."""
+    with stand_in() as made:
+        monkeypatch.setenv("HEADRACE_DAGSTER_URL", made.url)
+        settings.cache_clear()
+        yield made
