@@ -29,6 +29,7 @@ from headrace.api import (
     processes,
     recent,
     registrations,
+    rows,
     search,
     slas,
 )
@@ -114,6 +115,7 @@ def routed() -> FastAPI:
         processes,
         pointers,
         materialization,
+        rows,
         datasets,
     ):
         app.include_router(module.router)

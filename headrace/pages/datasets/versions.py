@@ -1,4 +1,4 @@
-"""The versions of a dataset: all, one, and two side by side."""
+"""The versions of a dataset: all, one with its first rows, and two side by side."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from headrace.api.datasets import (
     show_version,
 )
 from headrace.api.paging import Cursor
+from headrace.api.rows import show_rows
 from headrace.api.subjects import Database, Partition
 from headrace.pages.datasets.comparison import compared
 from headrace.pages.datasets.subject import PER_PAGE, Dataset, view
@@ -59,6 +60,20 @@ def show_one_version(
     """Show a version: its exact inputs, the run and code that wrote it, its checks."""
     detail = answered(show_version(engine, caller, dataset, tag, partition))
     return view(request, engine, caller, dataset, "version", detail=detail)
+
+
+@router.get("/datasets/{dataset:key}/rows")
+def show_version_rows(
+    request: Request,
+    engine: Database,
+    caller: Viewer,
+    dataset: Dataset,
+    version: Tag = None,
+    partition: Partition = None,
+) -> Response:
+    """Show the first rows of a version, by default of the one published last."""
+    found = answered(show_rows(engine, caller, dataset, version, partition))
+    return view(request, engine, caller, dataset, "rows", found=found)
 
 
 @router.get("/datasets/{dataset:key}/compare")

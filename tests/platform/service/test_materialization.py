@@ -9,8 +9,10 @@ from sqlalchemy import Engine
 
 from headrace.access.callers import Permission
 from headrace.catalog.records import DatasetRecord
+from headrace.context import act_as
 from headrace.registration.declarations import register
 from headrace.settings import settings
+from tests.platform.access.conftest import principal_of
 from tests.platform.service.conftest import OTHER, Ask
 from tests.platform.service.dagster import BACKFILL, RUN, StandIn
 
@@ -126,9 +128,12 @@ def test_a_dagster_that_does_not_answer_is_named(ask: Ask, monkeypatch: pytest.M
     assert f"Dagster at {url} does not answer" in refused.json()["detail"]
 
 
-def test_another_organisation_launches_nothing_here(ask: Ask, dagster: StandIn) -> None:
-    other = ask(*MAY, Permission.REGISTER, organisation=OTHER)
-    other.post("/api/v1/dataset/register", json={"key": "mart/delays", "format": "csv"})
+def test_another_organisation_launches_nothing_here(ask: Ask, dagster: StandIn, catalog: Engine) -> None:
+    with act_as(principal_of(OTHER)):
+        register(catalog, [DatasetRecord("mart/delays", "parquet")])
 
-    assert other.post("/api/v1/dataset/mart/delays/materialize", json={}).status_code in (404, 409)
+    refused = ask(*MAY, organisation=OTHER).post("/api/v1/dataset/mart/delays/materialize", json={})
+
+    assert refused.status_code == 409
+    assert f"computes nothing for the organisation {OTHER}" in refused.json()["detail"]
     assert dagster.launches == []

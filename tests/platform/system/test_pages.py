@@ -60,6 +60,7 @@ EXAMPLES = {
     "/datasets/{dataset:key}/columns": "/datasets/mart/delays/columns",
     "/datasets/{dataset:key}/compare": "/datasets/mart/delays/compare?before=first&after=first",
     "/datasets/{dataset:key}/manage": "/datasets/mart/delays/manage",
+    "/datasets/{dataset:key}/rows": "/datasets/mart/delays/rows",
     "/datasets/{dataset:key}/version/{tag:path}": "/datasets/mart/delays/version/first",
     "/datasets/{dataset:key}/versions": "/datasets/mart/delays/versions",
     "/incidents": "/incidents?closed=true",

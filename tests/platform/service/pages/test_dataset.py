@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from uuid import UUID
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine
 
 from headrace import queries
 from headrace.access.callers import Role
 from headrace.catalog.records import Column, DatasetRecord
+from headrace.context import current_context
 from headrace.registration.declarations import register
 from tests.platform.service.conftest import put
 from tests.platform.service.pages.conftest import Browse
 
-VIEWS = ("", "/columns", "/versions", "/version/second", "/compare?before=first&after=second", "/checks")
+VIEWS = (
+    "",
+    "/columns",
+    "/rows",
+    "/versions",
+    "/version/second",
+    "/compare?before=first&after=second",
+    "/checks",
+)
 
 
 def published(catalog: Engine, key: str = "mart/delays") -> str:
@@ -226,3 +238,21 @@ def test_who_audits_one_domain_has_no_link_to_what_is_refused(browse: Browse, ru
 
     steward = browse(Role.DATA_STEWARD, "bob", domain="mart")
     assert "/changes" not in steward.open("/datasets/mart/delays")
+
+
+def test_hostile_and_hidden_values_of_rows(browse: Browse, catalog: Engine) -> None:
+    columns = (Column("text", "string"), Column("name", "string", tags=("pii",)))
+    register(catalog, [DatasetRecord("crm/people", "parquet", columns=columns)], [])
+    place = Path(current_context().settings.warehouse_uri.removeprefix("file://")) / "crm/people/only"
+    place.mkdir(parents=True)
+    pq.write_table(pa.table({"text": ["<script>alert(1)</script>"], "name": ["Ann"]}), place / "part.parquet")
+    size = (place / "part.parquet").stat().st_size
+    put(catalog, "crm/people", "only", columns=columns, location=f"file:{place}", byte_size=size)
+
+    page = browse().open("/datasets/crm/people/rows")
+
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<script>alert" not in page
+    assert "Ann" not in page
+    assert "hidden from you" in page
+    assert ">Ann<" in browse(Role.DATA_OWNER, "bob").open("/datasets/crm/people/rows")
