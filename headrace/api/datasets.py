@@ -34,7 +34,7 @@ from headrace.queries.names import (
 )
 from headrace.queries.names import quality as reported_quality
 from headrace.queries.process_detail import last_success
-from headrace.queries.quality import QualityRow, quality
+from headrace.queries.quality import QualityRow, QualityScore, quality, quality_score
 from headrace.queries.rows import (
     DatasetDetail,
     DatasetRow,
@@ -54,10 +54,11 @@ _MAX_VERSIONS = 5  # versions shown with a dataset
 
 @dataclass(frozen=True, slots=True)
 class DatasetAnswer:
-    """A dataset: declared or reported attributes, status, newest versions, aliases and facets."""
+    """A dataset: declared or reported attributes, status, quality score, newest versions, aliases and facets."""
 
     dataset: DatasetDetail
     status: DatasetStatus
+    quality: QualityScore
     newest_versions: list[VersionRow]
     names: list[DatasetName]
     facets: Public[dict[str, FacetRow]]
@@ -262,6 +263,7 @@ def _answer(engine: Engine, caller: Caller, dataset: DatasetRef) -> Response:
     answer = DatasetAnswer(
         dataset=detail,
         status=dataset_status,
+        quality=quality_score(engine, dataset.id),
         newest_versions=version_page(engine, dataset.id, limit=_MAX_VERSIONS),
         names=names(engine, dataset.id),
         facets=facets(engine, "DATASET", dataset.id),

@@ -76,7 +76,7 @@ def _rows(caller: Caller, version: Version | None) -> Rows:
     columns = tuple(each for each in version.columns if not each.type.startswith(_UNREADABLE))
     left_out = tuple(each.name for each in version.columns if each not in columns)
     warehouse = current_context().settings.warehouse_uri
-    found = None
+    found, reason = None, None
     if not columns:
         reason = "None of its columns has a type that the service reads."
     elif not _is_own(caller, version, warehouse):
@@ -90,8 +90,8 @@ def _rows(caller: Caller, version: Version | None) -> Rows:
             )
         except ResourceError:  # its message names the place
             reason = "Its files are gone or changed: retention or another program removed them."
-        else:
-            reason = None if found is not None else f"Only Spark reads its {version.format} files."
+        if found is None and reason is None:
+            reason = f"Only Spark reads its {version.format} files."
     rows = found or []
     values = {each.name: [_short(row[each.name]) for row in rows] for each in columns} if rows else {}
     return Rows(version, values, len(rows), left_out, reason)

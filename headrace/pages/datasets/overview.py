@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -28,7 +29,11 @@ def show_checks(
 ) -> Response:
     """Show the checks and their results, those of the newest versions first."""
     results = answered(list_quality(engine, caller, dataset, cursor=cursor))
-    return view(request, engine, caller, dataset, "checks", results=results)
+    newest = results if cursor is None else answered(list_quality(engine, caller, dataset))
+    history = defaultdict(list)
+    for each in reversed(newest["items"]):
+        history[each["name"]].append(each["status"])
+    return view(request, engine, caller, dataset, "checks", results=results, history=history)
 
 
 @router.get("/datasets/{dataset:key}/changes")

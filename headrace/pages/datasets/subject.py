@@ -45,7 +45,12 @@ Dataset = Annotated[DatasetRef, Depends(dataset_shown)]
 
 
 def view(
-    request: Request, engine: Engine, caller: Caller, dataset: DatasetRef, name: str, **values: object
+    request: Request,
+    engine: Engine,
+    caller: Caller,
+    dataset: DatasetRef,
+    name: str,
+    **values: Any,  # noqa: ANN401 - of a template
 ) -> Response:
     """Render one view of a dataset, below what all its views begin with."""
     about = answered(show_dataset(engine, caller, dataset))

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 
 from headrace import queries
 from headrace.access.callers import Role
-from headrace.catalog.records import Column, DatasetRecord
+from headrace.catalog.records import CheckStatus, Column, DatasetRecord
 from headrace.context import current_context
 from headrace.registration.declarations import register
 from tests.platform.service.conftest import put
@@ -256,3 +256,19 @@ def test_hostile_and_hidden_values_of_rows(browse: Browse, catalog: Engine) -> N
     assert "Ann" not in page
     assert "hidden from you" in page
     assert ">Ann<" in browse(Role.DATA_OWNER, "bob").open("/datasets/crm/people/rows")
+
+
+def test_the_checks_explain_the_score_and_show_their_last_results(browse: Browse, catalog: Engine) -> None:
+    put(catalog, "mart/delays", "first", status=CheckStatus.FAIL)
+    put(catalog, "mart/delays", "second")
+
+    page = browse().open("/datasets/mart/delays/checks")
+
+    assert "Quality score: 50 of 100" in page
+    assert "1 of 2 checks passed in the last 2 versions." in page
+    assert 'aria-label="1 of the last 2 passed; the newest is the last"' in page
+    assert '<span class="status bad"></span><span class="status good"></span>' in page
+
+
+def test_a_score_without_results_is_unknown(browse: Browse) -> None:
+    assert "Neither a check nor a deadline has a result yet." in browse().open("/datasets/mart/report/checks")
