@@ -45,7 +45,12 @@ from headrace.queries.rows import (
     VersionRow,
 )
 from headrace.queries.schemas import SchemaRow, place_in, schema_history
-from headrace.queries.version_pages import published_page, version_page
+from headrace.queries.version_pages import (
+    VersionStatistics,
+    published_page,
+    statistics_page,
+    version_page,
+)
 from headrace.retention.run_reports import why as explain_run
 
 router = APIRouter(prefix="/api/v1/dataset", tags=["datasets"])
@@ -187,6 +192,24 @@ def list_schemas(
     rows = schema_history(engine, dataset.id, before=before, limit=limit + 1)
     following = cursor_of(*place_in(rows[limit - 1])) if len(rows) > limit else None
     return shown(engine, caller, Page(items=rows[:limit], next=following), dataset.key)
+
+
+@router.get(
+    "/{dataset:key}/statistics",
+    summary="Show the statistics of a dataset's versions",
+    response_model=list[VersionStatistics],
+)
+def list_statistics(
+    engine: Database,
+    caller: Reader,
+    dataset: Dataset,
+    partition: Partition = None,
+    column: Annotated[str | None, Query(max_length=1000, description="Only of this column.")] = None,
+    limit: Limit = 30,
+) -> Response:
+    """Show the statistics of the newest versions; of a dataset with partitions, those published in the last ones."""
+    found = statistics_page(engine, dataset.key, dataset.id, partition, column, limit)
+    return shown(engine, caller, found, dataset.key)
 
 
 @router.get(

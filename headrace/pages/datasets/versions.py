@@ -10,6 +10,7 @@ from starlette.responses import Response
 from headrace.access.callers import Permission
 from headrace.api.datasets import (
     list_published,
+    list_statistics,
     list_versions,
     show_version,
 )
@@ -18,6 +19,7 @@ from headrace.api.rows import show_rows
 from headrace.api.subjects import Database, Partition
 from headrace.pages.datasets.comparison import compared
 from headrace.pages.datasets.subject import PER_PAGE, Dataset, view
+from headrace.pages.datasets.trends import row_trend
 from headrace.pages.rendering import answered
 from headrace.pages.sessions import Viewer
 
@@ -44,6 +46,7 @@ def show_versions(
         versions=answered(list_versions(engine, caller, dataset, partition, cursor)),
         published=answered(list_published(engine, caller, dataset, limit=PER_PAGE)),
         partition=partition,
+        rows=row_trend(answered(list_statistics(engine, caller, dataset, partition))),
         may_publish=caller.may(Permission.PUBLISH, dataset.key),
     )
 

@@ -86,7 +86,7 @@ def test_the_overview_names_neighbours_and_the_declaration(browse: Browse, run_i
 def test_the_columns_are_those_of_the_published_version(browse: Browse, run_id: UUID) -> None:
     page = browse().open("/datasets/mart/delays/columns")
 
-    assert ">carrier</th>" in page
+    assert ">carrier</a></th>" in page
     assert "minutes" in page
     assert "2 columns" in page
     assert "3 columns" in page
