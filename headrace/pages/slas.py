@@ -33,15 +33,16 @@ from headrace.api.slas import (
 )
 from headrace.api.subjects import Database
 from headrace.pages.downloads import csv_file
+from headrace.pages.forms import FormTime, body
 from headrace.pages.rendering import answered, duration, page
 from headrace.pages.sessions import Viewer, acts
-from headrace.registration.registrations import StorableText as Text
 from headrace.slas.objectives import ObjectiveKind
 from headrace.slas.queries import WORST_FIRST
 from headrace.slas.status import DeadlineOutcome
 from headrace.slas.wording import describe_objective
 
 router = APIRouter(include_in_schema=False)
+FormText = Annotated[str, Form(max_length=2000)]
 _PER_PAGE = 50
 _MAX_OBJECTIVES = 500  # of one dataset or process
 _MAX_EXPORTED = 20_000  # rows of the CSV file
@@ -131,19 +132,14 @@ def plan_outage_of(
     engine: Database,
     caller: Annotated[Caller, Depends(acts(Permission.ACKNOWLEDGE))],
     key: Annotated[str, Form(max_length=4000)],
-    subjects: Annotated[Text, Form(min_length=1, max_length=1000)],
-    begins: Annotated[datetime, Form()],
-    ends: Annotated[datetime, Form()],
-    reason: Annotated[Text, Form(min_length=1, max_length=500)],
+    subjects: FormText,
+    begins: FormTime,
+    ends: FormTime,
+    reason: FormText,
 ) -> Response:
-    """Plan an outage. begins, ends: in UTC."""
-    outage = Outage(
-        subjects=subjects,
-        begins_at=begins.replace(tzinfo=begins.tzinfo or UTC),
-        ends_at=ends.replace(tzinfo=ends.tzinfo or UTC),
-        reason=reason,
-    )
-    plan_an_outage(engine, caller, outage)
+    """Plan an outage."""
+    asked = body(Outage, subjects=subjects, begins_at=begins, ends_at=ends, reason=reason)
+    plan_an_outage(engine, caller, asked)
     return RedirectResponse(f"/slas/{quote(key)}#outages", HTTPStatus.SEE_OTHER)
 
 

@@ -68,11 +68,20 @@ class PinRow:
 
 
 @dataclass(frozen=True, slots=True)
+class RetirementRow:
+    """Who retired or deprecated a dataset, when, and why."""
+
+    by: Public[str]
+    reason: Public[str]
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class DatasetDetail:
     """A dataset as declared, with its neighbours and pins.
 
     row_count, byte_size: of its published versions; None if that of one is unknown. known_columns, lineage_columns as
-    in DatasetRow.
+    in DatasetRow. retirement: of a retired or deprecated one.
     """
 
     dataset_id: UUID
@@ -85,6 +94,7 @@ class DatasetDetail:
     checks: tuple[Check, ...]
     partitions: Public[str | None]
     status: Public[str]
+    retirement: RetirementRow | None
     sla: Public[dict[str, Any] | None]
     metadata: Annotated[dict[str, Any], Sensitive.METADATA]
     declared_at: Public[str | None]

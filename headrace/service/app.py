@@ -29,6 +29,7 @@ from headrace.api import (
     processes,
     recent,
     registrations,
+    retirement,
     rows,
     search,
     slas,
@@ -116,6 +117,7 @@ def routed() -> FastAPI:
         pointers,
         materialization,
         rows,
+        retirement,
         datasets,
     ):
         app.include_router(module.router)

@@ -1,4 +1,4 @@
-"""Actions on a dataset: materialize it, and choose what its readers get."""
+"""Actions on a dataset: materialize it, choose what its readers get, deprecate or retire it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from headrace.access.callers import Caller, Permission
 from headrace.api.datasets import list_versions
 from headrace.api.materialization import Materialization, materialize
 from headrace.api.pointers import Pin, Rollback, Unpin, pin_version, roll_back, unpin_version
+from headrace.api.retirement import Reasoned, deprecate_dataset, restore_dataset, retire_dataset
+from headrace.api.slas import list_outages
 from headrace.api.subjects import Database
 from headrace.context import current_context
 from headrace.http.dagster import Dagster
@@ -23,6 +25,7 @@ router = APIRouter(include_in_schema=False)
 Launch = Annotated[str | None, Query(max_length=100, pattern=r"^[\w-]+$")]
 FormText = Annotated[str, Form(max_length=20_000)]
 Publisher = Annotated[Caller, Depends(acts(Permission.PUBLISH))]
+Registrar = Annotated[Caller, Depends(acts(Permission.REGISTER))]
 
 
 @router.get("/datasets/{dataset:key}/manage")
@@ -45,6 +48,7 @@ def show_actions(
         "manage",
         newest=newest[0]["version"] if newest else None,
         dagster=url,
+        outages=answered(list_outages(engine, caller, dataset.key)),
         launched=_launched(Dagster(url), run, backfill) if url else None,
     )
 
@@ -99,6 +103,29 @@ def unpin_dataset(
         engine, caller, dataset, body(Unpin, partition=partition or None, consumer=consumer or None)
     )
     return back_to(dataset, "versions")
+
+
+@router.post("/datasets/{dataset:key}/deprecate")
+def deprecate_with_reason(
+    engine: Database, caller: Registrar, dataset: Dataset, reason: FormText
+) -> Response:
+    """Mark the dataset as deprecated."""
+    deprecate_dataset(engine, caller, dataset, body(Reasoned, reason=reason.strip()))
+    return back_to(dataset, "manage")
+
+
+@router.post("/datasets/{dataset:key}/retire")
+def retire_with_reason(engine: Database, caller: Registrar, dataset: Dataset, reason: FormText) -> Response:
+    """Mark the dataset as retired."""
+    retire_dataset(engine, caller, dataset, body(Reasoned, reason=reason.strip()))
+    return back_to(dataset, "manage")
+
+
+@router.post("/datasets/{dataset:key}/restore")
+def restore_with_reason(engine: Database, caller: Registrar, dataset: Dataset, reason: FormText) -> Response:
+    """End the deprecation or retirement of the dataset."""
+    restore_dataset(engine, caller, dataset, body(Reasoned, reason=reason.strip()))
+    return back_to(dataset, "manage")
 
 
 def _launched(dagster: Dagster, run: str | None, backfill: str | None) -> dict[str, Any] | None:

@@ -25,7 +25,8 @@ from headrace.pages.sessions import Viewer
 from headrace.queries.names import DatasetRef
 
 PER_PAGE = 50
-MANAGING = (Permission.PUBLISH,)  # any of them opens the view of the actions
+# Any of them opens the view of the actions.
+MANAGING = (Permission.PUBLISH, Permission.REGISTER, Permission.ACKNOWLEDGE)
 
 
 def dataset_shown(
