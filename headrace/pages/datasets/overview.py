@@ -1,4 +1,4 @@
-"""A dataset at a glance, its checks, and who changed it."""
+"""A dataset at a glance, its checks, who may see it, and who changed it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from headrace.access.callers import Caller, Permission
+from headrace.api.access import show_dataset_access
 from headrace.api.audit import list_audit
+from headrace.api.columns import show_sensitive
 from headrace.api.datasets import (
     list_quality,
 )
@@ -47,6 +49,14 @@ def show_changes(
     """Show who changed the dataset, and who read sensitive values of it."""
     entries = answered(list_audit(engine, caller, of=dataset.key, cursor=cursor))
     return view(request, engine, caller, dataset, "changes", entries=entries)
+
+
+@router.get("/datasets/{dataset:key}/access")
+def show_access(request: Request, engine: Database, caller: Viewer, dataset: Dataset) -> Response:
+    """Show why the caller sees the dataset; to administrators, who else may see it and why."""
+    access = answered(show_dataset_access(engine, caller, dataset))
+    sensitive = answered(show_sensitive(engine, caller, dataset))["columns"]
+    return view(request, engine, caller, dataset, "access", access=access, sensitive=sensitive)
 
 
 @router.get("/datasets/{dataset:path}")

@@ -55,6 +55,7 @@ EXAMPLES = {
     "/datasets": "/datasets?q=delays",
     "/datasets/counts": "/datasets/counts",
     "/datasets/{dataset:path}": "/datasets/mart/delays",
+    "/datasets/{dataset:key}/access": "/datasets/mart/delays/access",
     "/datasets/{dataset:key}/changes": "/datasets/mart/delays/changes",
     "/datasets/{dataset:key}/checks": "/datasets/mart/delays/checks",
     "/datasets/{dataset:key}/columns": "/datasets/mart/delays/columns",

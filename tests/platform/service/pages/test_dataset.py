@@ -21,6 +21,7 @@ from tests.platform.service.pages.conftest import Browse
 
 VIEWS = (
     "",
+    "/access",
     "/columns",
     "/rows",
     "/versions",
