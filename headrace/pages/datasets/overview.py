@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Annotated
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
+from sqlalchemy import Engine
 from starlette.responses import Response
 
 from headrace.access.callers import Caller, Permission
@@ -14,15 +17,23 @@ from headrace.api.audit import list_audit
 from headrace.api.columns import show_sensitive
 from headrace.api.datasets import (
     list_quality,
+    show_dataset,
 )
+from headrace.api.lineage import show_impact
 from headrace.api.paging import Cursor
-from headrace.api.slas import list_incidents
-from headrace.api.subjects import Database
+from headrace.api.processes import list_runs
+from headrace.api.slas import list_incidents, show_sla_history
+from headrace.api.subjects import Database, process_named
+from headrace.errors import UnknownProcess, UnknownSla
 from headrace.pages.datasets.subject import Dataset, published_version, view
 from headrace.pages.rendering import answered
 from headrace.pages.sessions import Viewer, signed_in
+from headrace.pages.sla_calendar import WEEKS, CalendarDay, by_objective, calendar_days
+from headrace.queries.names import DatasetRef
 
 router = APIRouter(include_in_schema=False)
+_MAX_PRODUCERS = 5  # whose runs are shown
+_MAX_RUNS = 5
 
 
 @router.get("/datasets/{dataset:key}/checks")
@@ -62,6 +73,7 @@ def show_access(request: Request, engine: Database, caller: Viewer, dataset: Dat
 @router.get("/datasets/{dataset:path}")
 def show_dataset_page(request: Request, engine: Database, caller: Viewer, dataset: Dataset) -> Response:
     """Show what a dataset is, whether it is fresh, what it is made from and who uses it."""
+    about = answered(show_dataset(engine, caller, dataset))
     return view(
         request,
         engine,
@@ -70,4 +82,36 @@ def show_dataset_page(request: Request, engine: Database, caller: Viewer, datase
         "overview",
         version=published_version(engine, caller, dataset),
         incidents=answered(list_incidents(engine, caller, key=dataset.key))["items"],
+        readers=answered(show_impact(engine, caller, dataset, depth=1)),
+        calendars=_calendars(engine, caller, dataset),
+        runs=_last_runs(engine, caller, about["dataset"]["producers"]),
+        about=about,
     )
+
+
+def _calendars(
+    engine: Engine, caller: Caller, dataset: DatasetRef
+) -> dict[tuple[str, int], list[CalendarDay]]:
+    """Return the last weeks of each objective of the dataset."""
+    now = datetime.now(UTC)
+    try:
+        history = answered(
+            show_sla_history(engine, caller, dataset.key, now - timedelta(weeks=WEEKS), now, 1)
+        )
+    except UnknownSla:
+        return {}
+    days = by_objective(history["days"])
+    return {each: calendar_days(days[each], now.date()) for each in days}
+
+
+def _last_runs(engine: Engine, caller: Caller, producers: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the last runs of the processes that write the dataset, the newest first, each with its process."""
+    runs = []
+    for process in producers[:_MAX_PRODUCERS]:
+        try:
+            process_id = process_named(engine, caller, process)
+        except UnknownProcess:  # the caller may not see it
+            continue
+        found = answered(list_runs(engine, caller, process_id, limit=_MAX_RUNS))["items"]
+        runs += [{**each, "process": process} for each in found]
+    return sorted(runs, key=lambda each: str(each["started_at"]), reverse=True)[:_MAX_RUNS]

@@ -51,10 +51,11 @@ def view(
     caller: Caller,
     dataset: DatasetRef,
     name: str,
+    about: Any = None,  # noqa: ANN401 - JSON
     **values: Any,  # noqa: ANN401 - of a template
 ) -> Response:
-    """Render one view of a dataset, below what all its views begin with."""
-    about = answered(show_dataset(engine, caller, dataset))
+    """Render one view of a dataset, below what all its views begin with. about: the API's answer, if it is known."""
+    about = about or answered(show_dataset(engine, caller, dataset))
     objectives = answered(list_sla_statuses(engine, caller, key=[dataset.key]))["items"]
     return page(
         request,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
@@ -16,8 +17,10 @@ from headrace.access.callers import Role
 from headrace.catalog.records import CheckStatus, Column, DatasetRecord
 from headrace.context import current_context
 from headrace.registration.declarations import register
+from headrace.slas.tick import evaluate
 from tests.platform.service.conftest import put
 from tests.platform.service.pages.conftest import Browse
+from tests.platform.slas.building import declare
 
 VIEWS = (
     "",
@@ -82,6 +85,28 @@ def test_the_overview_names_neighbours_and_the_declaration(browse: Browse, run_i
     assert 'href="/datasets/raw/flights"' in page
     assert 'href="/datasets/mart/report"' in page
     assert 'href="/processes/mart/delays"' in page
+
+
+def test_the_overview_names_readers_with_their_owners_and_the_last_runs(browse: Browse, run_id: UUID) -> None:
+    page = browse().open("/datasets/mart/delays")
+
+    assert re.search(r'href="/datasets/mart/report">.*</td><td>\s*<a [^>]*>team:board</a>', page)
+    assert f'href="/runs/{run_id}"' in page
+
+
+def test_the_overview_has_the_calendar_of_the_sla(browse: Browse, catalog: Engine) -> None:
+    declare(catalog, {"mart/daily": {"deadline": "0 6 * * *", "timezone": "UTC"}})
+    now = datetime.now(UTC)
+    evaluate(catalog, now - timedelta(days=3))
+    evaluate(catalog, now)
+
+    assert 'aria-label="Delivery by day"' in browse().open("/datasets/mart/daily")
+
+
+def test_the_classification_is_a_fact_of_its_own(browse: Browse, catalog: Engine) -> None:
+    register(catalog, [DatasetRecord("crm/people", "csv", tags={"classification": "restricted"})])
+
+    assert "<dt>Classification</dt><dd>restricted</dd>" in browse().open("/datasets/crm/people")
 
 
 def test_the_columns_are_those_of_the_published_version(browse: Browse, run_id: UUID) -> None:
