@@ -110,9 +110,26 @@ class DatasetDetail:
     byte_size: int | None
 
 
+class MoveKind(StrEnum):
+    """Why readers got a version that had been published before."""
+
+    ROLLBACK = "ROLLBACK"
+    RESTORE = "RESTORE"  # its partition had been withdrawn
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A move of the pointer back to a version. by: null for the declaration of a partition that is there again."""
+
+    kind: MoveKind
+    by: Public[str | None]
+    reason: Public[str | None]
+    at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """A version in a list; failing and warning name its checks."""
+    """A version in a list; failing and warning name its checks; moves: each time when it was published again."""
 
     version: Annotated[Version, PublicField.NESTED]
     published: bool
@@ -120,6 +137,7 @@ class VersionRow:
     failing: Public[tuple[str, ...]]
     warning: Public[tuple[str, ...]]
     quarantine_rows: int
+    moves: tuple[Move, ...]
 
 
 @dataclass(frozen=True, slots=True)

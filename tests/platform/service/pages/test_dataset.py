@@ -180,6 +180,7 @@ def test_an_owner_rolls_back_and_the_change_is_recorded(
     )
 
     assert answer.url.path == "/datasets/mart/delays/versions"
+    assert re.search("rolled back to by user:ann .*wrong carriers", answer.text)
     assert published(catalog) == "first"
     history = queries.version(catalog, "mart/delays", "first")
     assert history.published
@@ -206,6 +207,7 @@ def test_an_owner_pins_and_unpins(browse: Browse, run_id: UUID) -> None:
     )
     assert "pinned by user:ann" in pinned.text
     assert "month-end" in pinned.text
+    assert "pinned for mart/report" in pinned.text
 
     free = owner.submit(
         "/datasets/mart/delays/versions", "/datasets/mart/delays/unpin", consumer="mart/report"
