@@ -84,13 +84,13 @@ def materialize(engine: Database, caller: Publisher, dataset: Dataset, asked: Ma
 
 def dagster_of_deployment() -> Dagster:
     """Return the Dagster of this deployment. Raises RequestRefused without the setting dagster_url."""
-    url = current_context().settings.dagster_url
-    if url is None:
+    here = current_context().settings
+    if here.dagster_url is None:
         raise RequestRefused(
             HTTPStatus.CONFLICT,
             "this service does not know Dagster's address: set dagster_url, or start both with `headrace up`",
         )
-    return Dagster(url)
+    return Dagster(here.dagster_url, here.dagster_api_url)
 
 
 def _wanted(asset: Asset, first: str | None, last: str | None) -> Sequence[str]:

@@ -12,7 +12,7 @@ import httpx
 
 from headrace.http.problems import RequestRefused
 
-_ANSWER_SECONDS = 60  # a launch waits for the code location
+_ANSWER_SECONDS = 30  # a launch waits for the code location
 _PARTITION = "dagster/partition"
 _LAUNCHED_BY = "user"  # the tag that Dagster's UI shows with a run
 _ASSET = """
@@ -60,10 +60,14 @@ class Launch:
 
 
 class Dagster:
-    """The Dagster at an address. Raises RequestRefused wherever it cannot be reached or refuses."""
+    """The Dagster whose pages are at `url`, and its GraphQL interface at `api_url`.
 
-    def __init__(self, url: str) -> None:
+    Raises RequestRefused wherever it cannot be reached or refuses.
+    """
+
+    def __init__(self, url: str, api_url: str | None = None) -> None:
         self._url = url.rstrip("/")
+        self._api_url = (api_url or url).rstrip("/")
 
     def asset(self, dataset: str) -> Asset:
         """Return the asset of a dataset that Dagster computes."""
@@ -72,7 +76,7 @@ class Dagster:
         if not found.get("isMaterializable"):
             raise RequestRefused(
                 HTTPStatus.CONFLICT,
-                f"Dagster at {self._url} does not compute {dataset}: another system writes it, or another project "
+                f"Dagster does not compute {dataset}: another system writes it, or another project "
                 "declares it",
             )
         others = self._ask(_PRODUCED_WITH, keys=[key])["assetNodeAdditionalRequiredKeys"]
@@ -128,7 +132,7 @@ class Dagster:
     def _ask(self, query: str, **variables: object) -> dict[str, Any]:
         try:
             answer = httpx.post(
-                f"{self._url}/graphql",
+                f"{self._api_url}/graphql",
                 json={"query": query, "variables": variables},
                 timeout=_ANSWER_SECONDS,
                 trust_env=False,
@@ -138,12 +142,13 @@ class Dagster:
         except (httpx.HTTPError, httpx.InvalidURL, ValueError, AttributeError) as error:
             raise RequestRefused(
                 HTTPStatus.SERVICE_UNAVAILABLE,
-                f"Dagster at {self._url} does not answer: start it (`headrace up`), or correct the setting dagster_url",
+                f"Dagster at {self._api_url} does not answer: start it (`headrace up`), or correct the setting "
+                "dagster_api_url",
             ) from error
         if data is None:
             raise RequestRefused(
                 HTTPStatus.SERVICE_UNAVAILABLE,
-                f"Dagster at {self._url} cannot answer: is its version the one that Headrace requires?",
+                f"Dagster at {self._api_url} cannot answer: is its version the one that Headrace requires?",
             )
         return data
 

@@ -111,6 +111,18 @@ def test_a_refusal_of_dagster_is_shown(ask: Ask, dagster: StandIn) -> None:
     assert refused.json()["detail"] == "Dagster did not launch it: CheckError: no such job"
 
 
+def test_pages_and_interface_may_have_two_addresses(
+    ask: Ask, dagster: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADRACE_DAGSTER_API_URL", dagster.url)
+    monkeypatch.setenv("HEADRACE_DAGSTER_URL", "https://dagster.example.com/")
+    settings.cache_clear()
+    answer = ask(*MAY).post("/api/v1/dataset/mart/delays/materialize", json={})
+
+    assert answer.json()["url"] == f"https://dagster.example.com/runs/{RUN}"
+    assert len(dagster.launches) == 1
+
+
 def test_without_an_address_the_answer_names_the_setting(ask: Ask) -> None:
     refused = ask(*MAY).post("/api/v1/dataset/mart/delays/materialize", json={})
 
