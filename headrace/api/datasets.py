@@ -92,7 +92,7 @@ class ReportedQuality:
 
 @dataclass(frozen=True, slots=True)
 class VersionAnswer:
-    """A version and the run that wrote it; null if there is none or the run is archived."""
+    """A version and the run that wrote it; null if there is none, it is archived, or not asked for."""
 
     version: Annotated[VersionDetail, PublicField.NESTED]
     run: RunReport | None
@@ -163,10 +163,11 @@ def show_version(
     dataset: Dataset,
     tag: Annotated[str, Path(max_length=1000, description="The version's tag, or `published`.")],
     partition: Partition = None,
+    with_run: Annotated[bool, Query(description="With the run that wrote it.")] = True,
 ) -> Response:
     """Show a version with its exact input versions and its run with attempts and code."""
     detail = queries.version(engine, dataset.key, None if tag == "published" else tag, partition)
-    run = _run(engine, detail.version.run_id)
+    run = _run(engine, detail.version.run_id) if with_run else None
     return shown(engine, caller, VersionAnswer(detail, run), dataset.key)
 
 

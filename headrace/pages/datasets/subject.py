@@ -76,7 +76,7 @@ def published_version(engine: Engine, caller: Caller, dataset: DatasetRef) -> di
     if row is None:
         return None
     try:
-        found = answered(show_version(engine, caller, dataset, row["tag"], row["partition"]))
+        found = answered(show_version(engine, caller, dataset, row["tag"], row["partition"], with_run=False))
     except UnknownVersion:
         return None
     return dict(found["version"])

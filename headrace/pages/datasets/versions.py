@@ -61,7 +61,7 @@ def show_one_version(
     partition: Partition = None,
 ) -> Response:
     """Show a version: its exact inputs, the run and code that wrote it, its checks."""
-    detail = answered(show_version(engine, caller, dataset, tag, partition))
+    detail = answered(show_version(engine, caller, dataset, tag, partition, with_run=False))
     return view(request, engine, caller, dataset, "version", detail=detail)
 
 
@@ -92,7 +92,7 @@ def compare_versions(
     """Show how two versions differ in columns, statistics, rows, checks and inputs."""
     versions = answered(list_versions(engine, caller, dataset, partition))["items"]
     pair = [
-        answered(show_version(engine, caller, dataset, tag, partition))["version"]
+        answered(show_version(engine, caller, dataset, tag, partition, with_run=False))["version"]
         for tag in (before, after)
         if tag
     ]
