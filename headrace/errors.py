@@ -142,7 +142,7 @@ class PinRefused(CatalogError):
 
 
 class RetirementRefused(CatalogError):
-    """The dataset is already retired, or is not retired."""
+    """The dataset already has the status, or does not have the one that it should lose."""
 
 
 class ScanRefused(CatalogError):

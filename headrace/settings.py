@@ -200,6 +200,11 @@ class Settings(BaseSettings):
         default=None,
         description="The address of Dagster's UI, for links of the pages; `headrace up` sets it.",
     )
+    dagster_api_url: str | None = Field(
+        default=None,
+        description="The address at which the service launches runs in Dagster, where a proxy at `dagster_url` signs "
+        "users in. If unset, `dagster_url`; `headrace up` sets it.",
+    )
     alert_secret: SecretStr | None = Field(
         default=None,
         min_length=32,

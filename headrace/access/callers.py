@@ -20,9 +20,9 @@ class Permission(StrEnum):
     READ = "read"  # see datasets, versions, lineage, processes, runs, SLAs, checks
     READ_SENSITIVE = "read-sensitive"  # see what the service masks
     REPORT = "report"  # send run events and OpenLineage events
-    REGISTER = "register"  # propose datasets, and changes of owners, tags and columns
+    REGISTER = "register"  # propose datasets, and changes of owners, tags and columns; deprecate and retire
     REVIEW = "review"  # approve or reject proposals
-    PUBLISH = "publish"  # choose the version readers get: roll back, pin, unpin
+    PUBLISH = "publish"  # choose the version readers get: materialize, roll back, pin, unpin
     ACKNOWLEDGE = "acknowledge"  # acknowledge alerts, which stops their escalation, and plan outages
     AUDIT = "audit"  # read the audit trail
     GRANT = "grant"  # give and take roles, issue and revoke service tokens
@@ -121,6 +121,14 @@ class Caller:
         if not domains:
             return None
         return Scope(None if EVERY_DOMAIN in domains else frozenset(domains))
+
+    def admitting(self, permission: Permission, dataset: str) -> tuple[Grant, ...]:
+        """Return the grants by which the caller has the permission for the dataset with this key."""
+        return tuple(
+            each
+            for each in self.grants
+            if permission in each.permissions and each.domain in (EVERY_DOMAIN, domain_of(dataset))
+        )
 
     def may(self, permission: Permission, dataset: str | None = None) -> bool:
         """Return True if the caller has the permission for the dataset with this key; without one, for any."""

@@ -25,6 +25,7 @@ class Sensitive(StrEnum):
     STATISTICS = (
         "STATISTICS"  # by column: the values of sensitive columns are hidden, their null counts are not
     )
+    VALUES = "VALUES"  # by column: those of sensitive columns are hidden
     SAMPLE = "SAMPLE"  # as LOCATION
     CHECK = "CHECK"  # the values a check compares with or found; hidden if it is about a sensitive column
     SOURCE = "SOURCE"  # code and SQL; always hidden

@@ -8,13 +8,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import Engine
 from starlette.responses import Response
 
 from headrace.access import grants, tokens
-from headrace.access.callers import EVERY_DOMAIN, Caller, Permission, Role
+from headrace.access.callers import EVERY_DOMAIN, ROLES, Caller, Permission, Role, domain_of
 from headrace.access.sensitivity import Public
 from headrace.api.responses import shown
-from headrace.api.subjects import Database
+from headrace.api.subjects import Database, Dataset, Reader
 from headrace.context import act_as
 from headrace.errors import Forbidden
 from headrace.http.security import requires
@@ -70,6 +71,32 @@ class GrantInForce:
 
 
 @dataclass(frozen=True, slots=True)
+class AccessRule:
+    """A rule that lets a subject see a dataset: a role of a user, or a token of a service, in its domain or in all
+    (`*`). by, at: who gave it, and when; null in a session for trying out a role. until: of a token."""
+
+    subject: Public[str]
+    role: Role | None
+    domain: Public[str]
+    permissions: Public[tuple[str, ...]]
+    by: Public[str | None] = None
+    at: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetAccess:
+    """Who may see a dataset. yours: the rules for the caller. sees_values: also the values of its sensitive columns.
+    all: the rules for everyone; null for callers who may not grant in all domains."""
+
+    organisation: Public[str]
+    domain: Public[str]
+    yours: list[AccessRule]
+    sees_values: bool
+    all: list[AccessRule] | None
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceToken:
     """A token of a service, without its secret."""
 
@@ -98,6 +125,26 @@ def list_grants(engine: Database, caller: Granter) -> Response:
         rows = [row for row in grants.grants(engine) if row.organisation == caller.organisation]
     answer = [GrantInForce(row.subject, row.role, row.domain, row.granted_by, row.granted_at) for row in rows]
     return shown(engine, caller, answer)
+
+
+@router.get(
+    "/dataset/{dataset:path}", summary="Show who may see a dataset, and why", response_model=DatasetAccess
+)
+def show_dataset_access(engine: Database, caller: Reader, dataset: Dataset) -> Response:
+    """Show by which rules the caller sees a dataset; with the permission `grant` for all domains, also all others who
+    do. Runs see the datasets that they read and write, too."""
+    yours = [
+        AccessRule(caller.subject, each.role, each.domain, tuple(sorted(each.permissions)))
+        for each in caller.admitting(Permission.READ, dataset.key)
+    ]
+    answer = DatasetAccess(
+        organisation=caller.organisation,
+        domain=domain_of(dataset.key),
+        yours=yours,
+        sees_values=caller.may(Permission.READ_SENSITIVE, dataset.key),
+        all=_admitted(engine, caller, dataset.key) if caller.may_everywhere(Permission.GRANT) else None,
+    )
+    return shown(engine, caller, answer, dataset.key)
 
 
 @router.post("/grant", summary="Give a role", response_model=list[GrantInForce])
@@ -177,6 +224,43 @@ def revoke_token(engine: Database, caller: Granter, asked: ServiceName) -> Respo
     with act_as(None):
         tokens.revoke_service_token(engine, asked.name, organisation=caller.organisation, by=caller.subject)
     return list_tokens(engine, caller)
+
+
+def _admitted(engine: Engine, caller: Caller, key: str) -> list[AccessRule]:
+    """Return the rules by which users and services of the caller's organisation see a dataset."""
+    domains = (EVERY_DOMAIN, domain_of(key))
+    with act_as(None):
+        roles = [each for each in grants.grants(engine) if each.organisation == caller.organisation]
+        services = [
+            each for each in tokens.service_tokens(engine) if each.organisation == caller.organisation
+        ]
+    return [
+        *(
+            AccessRule(
+                each.subject,
+                each.role,
+                each.domain,
+                tuple(sorted(ROLES[each.role])),
+                each.granted_by,
+                each.granted_at,
+            )
+            for each in roles
+            if each.domain in domains
+        ),
+        *(
+            AccessRule(
+                f"service:{each.name}",
+                None,
+                each.domain,
+                tuple(sorted(each.permissions)),
+                each.issued_by,
+                each.issued_at,
+                each.expires_at,
+            )
+            for each in services
+            if each.domain in domains and Permission.READ in each.permissions
+        ),
+    ]
 
 
 def _require_everywhere(caller: Caller) -> None:

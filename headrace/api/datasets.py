@@ -35,7 +35,7 @@ from headrace.queries.names import (
 )
 from headrace.queries.names import quality as reported_quality
 from headrace.queries.process_detail import last_success
-from headrace.queries.quality import QualityRow, quality
+from headrace.queries.quality import QualityRow, QualityScore, quality, quality_score
 from headrace.queries.rows import (
     DatasetDetail,
     DatasetRow,
@@ -46,7 +46,12 @@ from headrace.queries.rows import (
     VersionRow,
 )
 from headrace.queries.schemas import SchemaRow, place_in, schema_history
-from headrace.queries.version_pages import published_page, version_page
+from headrace.queries.version_pages import (
+    VersionStatistics,
+    published_page,
+    statistics_page,
+    version_page,
+)
 from headrace.retention.run_reports import why as explain_run
 
 router = APIRouter(prefix="/api/v1/dataset", tags=["datasets"])
@@ -55,10 +60,11 @@ _MAX_VERSIONS = 5  # versions shown with a dataset
 
 @dataclass(frozen=True, slots=True)
 class DatasetAnswer:
-    """A dataset: declared or reported attributes, status, newest versions, aliases and facets."""
+    """A dataset: declared or reported attributes, status, quality score, newest versions, aliases and facets."""
 
     dataset: DatasetDetail
     status: DatasetStatus
+    quality: QualityScore
     newest_versions: list[VersionRow]
     names: list[DatasetName]
     facets: Public[dict[str, FacetRow]]
@@ -88,7 +94,7 @@ class ReportedQuality:
 
 @dataclass(frozen=True, slots=True)
 class VersionAnswer:
-    """A version and the run that wrote it; null if there is none or the run is archived."""
+    """A version and the run that wrote it; null if there is none, it is archived, or not asked for."""
 
     version: Annotated[VersionDetail, PublicField.NESTED]
     run: RunReport | None
@@ -160,16 +166,15 @@ def show_version(
     dataset: Dataset,
     tag: Annotated[str, Path(max_length=1000, description="The version's tag, or `published`.")],
     partition: Partition = None,
+    with_run: Annotated[bool, Query(description="With the run that wrote it.")] = True,
 ) -> Response:
     """Show a version with its exact input versions and its run with attempts and code."""
     detail = queries.version(engine, dataset.key, None if tag == "published" else tag, partition)
-    run = _run(engine, detail.version.run_id)
-    return shown(
-        engine,
-        caller,
-        VersionAnswer(detail, run, links_to("datasets", dataset.key, "version", detail.version.tag)),
-        dataset.key,
+    run = _run(engine, detail.version.run_id) if with_run else None
+    page = links_to(
+        "datasets", dataset.key, "version", detail.version.tag, partition=detail.version.partition
     )
+    return shown(engine, caller, VersionAnswer(detail, run, page), dataset.key)
 
 
 @router.get("/{dataset:key}/published", summary="List published versions", response_model=Page[PublishedRow])
@@ -194,6 +199,24 @@ def list_schemas(
     rows = schema_history(engine, dataset.id, before=before, limit=limit + 1)
     following = cursor_of(*place_in(rows[limit - 1])) if len(rows) > limit else None
     return shown(engine, caller, Page(items=rows[:limit], next=following), dataset.key)
+
+
+@router.get(
+    "/{dataset:key}/statistics",
+    summary="Show the statistics of a dataset's versions",
+    response_model=list[VersionStatistics],
+)
+def list_statistics(
+    engine: Database,
+    caller: Reader,
+    dataset: Dataset,
+    partition: Partition = None,
+    column: Annotated[str | None, Query(max_length=1000, description="Only of this column.")] = None,
+    limit: Limit = 30,
+) -> Response:
+    """Show the statistics of the newest versions; of a dataset with partitions, those published in the last ones."""
+    found = statistics_page(engine, dataset.key, dataset.id, partition, column, limit)
+    return shown(engine, caller, found, dataset.key)
 
 
 @router.get(
@@ -270,6 +293,7 @@ def _answer(engine: Engine, caller: Caller, dataset: DatasetRef) -> Response:
     answer = DatasetAnswer(
         dataset=detail,
         status=dataset_status,
+        quality=quality_score(engine, dataset.id),
         newest_versions=version_page(engine, dataset.id, limit=_MAX_VERSIONS),
         names=names(engine, dataset.id),
         facets=facets(engine, "DATASET", dataset.id),

@@ -22,6 +22,7 @@ from headrace.errors import (
     IdempotencyConflict,
     NotAcknowledged,
     PinRefused,
+    RetirementRefused,
     RollbackRefused,
     SchemaOutdated,
     UnknownAlert,
@@ -53,7 +54,14 @@ _NOT_THERE = (
     UnknownSla,
     UnknownCandidate,
 )
-_IN_THE_WAY = (DecisionRefused, IdempotencyConflict, NotAcknowledged, PinRefused, RollbackRefused)
+_IN_THE_WAY = (
+    DecisionRefused,
+    IdempotencyConflict,
+    NotAcknowledged,
+    PinRefused,
+    RetirementRefused,
+    RollbackRefused,
+)
 
 
 class FieldProblem(BaseModel):

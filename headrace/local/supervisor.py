@@ -162,6 +162,7 @@ def _shared(dagster_url: str, service_url: str) -> dict[str, str]:
     shared = {
         "HEADRACE_SERVICE_URL": service_url,
         "HEADRACE_DAGSTER_URL": here.dagster_url or dagster_url,
+        "HEADRACE_DAGSTER_API_URL": here.dagster_api_url or dagster_url,
         "HEADRACE_ARCHIVE": here.archive_location,
     }
     return shared | ({"HEADRACE_DATABASE_URL": here.database_url} if here.database_url else {})

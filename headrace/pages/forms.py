@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, TypeVar
 
-from fastapi import Query
+from fastapi import Form, Query
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError
 
 from headrace.http.problems import RequestRefused
@@ -31,8 +31,10 @@ def _in_utc(value: datetime | None) -> datetime | None:
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-# A time in an address, in UTC unless it names a zone; an empty field is none.
-Time = Annotated[datetime | None, BeforeValidator(_none_if_empty), AfterValidator(_in_utc), Query()]
+# A time in UTC unless it names a zone, in an address or a form; an empty field is none.
+_Moment = Annotated[datetime | None, BeforeValidator(_none_if_empty), AfterValidator(_in_utc)]
+Time = Annotated[_Moment, Query()]
+FormTime = Annotated[_Moment, Form()]
 
 
 def body(model: type[Model], **fields: object) -> Model:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import Request
 from pydantic_core import from_json
@@ -61,6 +62,15 @@ def _is_problem(start: Message) -> bool:
     return Headers(raw=start["headers"]).get("content-type", "").startswith(MEDIA_TYPE)
 
 
+def _form_page(request: Request) -> str | None:
+    """Return the page of ours from which a refused form was sent."""
+    sent_from = urlsplit(request.headers.get("referer", ""))
+    is_ours = sent_from.netloc == request.headers.get("host") and not sent_from.path.startswith("//")
+    if request.method != "POST" or not is_ours:
+        return None
+    return sent_from._replace(scheme="", netloc="", fragment="").geturl()
+
+
 async def _send_page(
     scope: Scope, receive: Receive, send: Send, start: Message, problem: dict[str, Any]
 ) -> None:
@@ -71,6 +81,7 @@ async def _send_page(
         status=status,
         title=_TITLES.get(status, problem["title"]),
         problem=problem,
+        form_page=_form_page(Request(scope)),
     )
     kept = MutableHeaders(raw=start["headers"])
     for name in ("retry-after", "allow", "x-request-id"):

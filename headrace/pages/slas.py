@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -33,32 +31,26 @@ from headrace.api.slas import (
 )
 from headrace.api.subjects import Database
 from headrace.pages.downloads import csv_file
-from headrace.pages.rendering import answered, duration, page
+from headrace.pages.forms import FormTime, body
+from headrace.pages.rendering import answered, page
 from headrace.pages.sessions import Viewer, acts
-from headrace.registration.registrations import StorableText as Text
+from headrace.pages.sla_calendar import OUTCOMES, by_objective, calendar_days
 from headrace.slas.objectives import ObjectiveKind
 from headrace.slas.queries import WORST_FIRST
-from headrace.slas.status import DeadlineOutcome
 from headrace.slas.wording import describe_objective
 
 router = APIRouter(include_in_schema=False)
+FormText = Annotated[str, Form(max_length=2000)]
 _PER_PAGE = 50
 _MAX_OBJECTIVES = 500  # of one dataset or process
 _MAX_EXPORTED = 20_000  # rows of the CSV file
 _MAX_EVENTS = 20  # newest outcomes and status changes
 _YEAR = timedelta(days=365)
-_WEEKS = 13  # of the calendar
 _FILTERS = (("kind", "Objective"), ("domain", "Domain"), ("owner", "Owner"))
 _COLUMNS = (
     "key", "subject_type", "owners", "kind", "ordinal", "state", "since", "reason", "terms", "deadline", "partition",
     "met_at", "expected_at", "expected_from", "expected_to", "miss_probability", "waits_for", "waits_minutes",
 )  # fmt: skip
-_OUTCOMES = (  # worst first: its count in a day's row, and its words
-    (DeadlineOutcome.MISSED, "missed", "missed"),
-    (DeadlineOutcome.MET_LATE, "met_late", "met late"),
-    (DeadlineOutcome.PAUSED, "paused", "paused"),
-    (DeadlineOutcome.MET, "met", "met"),
-)
 
 
 @router.get("/slas")
@@ -131,19 +123,14 @@ def plan_outage_of(
     engine: Database,
     caller: Annotated[Caller, Depends(acts(Permission.ACKNOWLEDGE))],
     key: Annotated[str, Form(max_length=4000)],
-    subjects: Annotated[Text, Form(min_length=1, max_length=1000)],
-    begins: Annotated[datetime, Form()],
-    ends: Annotated[datetime, Form()],
-    reason: Annotated[Text, Form(min_length=1, max_length=500)],
+    subjects: FormText,
+    begins: FormTime,
+    ends: FormTime,
+    reason: FormText,
 ) -> Response:
-    """Plan an outage. begins, ends: in UTC."""
-    outage = Outage(
-        subjects=subjects,
-        begins_at=begins.replace(tzinfo=begins.tzinfo or UTC),
-        ends_at=ends.replace(tzinfo=ends.tzinfo or UTC),
-        reason=reason,
-    )
-    plan_an_outage(engine, caller, outage)
+    """Plan an outage."""
+    asked = body(Outage, subjects=subjects, begins_at=begins, ends_at=ends, reason=reason)
+    plan_an_outage(engine, caller, asked)
     return RedirectResponse(f"/slas/{quote(key)}#outages", HTTPStatus.SEE_OTHER)
 
 
@@ -155,7 +142,7 @@ def show_sla(
     now = datetime.now(UTC)
     history = answered(show_sla_history(engine, caller, key, now - _YEAR, now, _MAX_EVENTS))
     objectives = answered(list_sla_statuses(engine, caller, key=[key], limit=_MAX_OBJECTIVES))["items"]
-    days = _by_objective(history["days"])
+    days = by_objective(history["days"])
     return page(
         request,
         "sla.html",
@@ -163,7 +150,7 @@ def show_sla(
         objectives=[_described(each) for each in objectives],
         is_known={(each["kind"], each["ordinal"]) for each in objectives},
         history=history,
-        calendars={each: _calendar(days[each], now.date()) for each in days},
+        calendars={each: calendar_days(days[each], now.date()) for each in days},
         months={each: _months(days[each]) for each in days},
         incidents=answered(list_incidents(engine, caller, key=key))["items"],
         outages=answered(list_outages(engine, caller, key)),
@@ -179,56 +166,12 @@ def _described(objective: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _by_objective(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, int], list[dict[str, Any]]]:
-    found = defaultdict(list)
-    for each in rows:
-        found[each["kind"], each["ordinal"]].append(each)
-    return dict(found)
-
-
-@dataclass(frozen=True, slots=True)
-class CalendarDay:
-    """A day in the calendar. week: its column; weekday: its row, from Monday. outcome: the worst one; None if nothing
-    was due."""
-
-    day: date
-    week: int
-    weekday: int
-    outcome: DeadlineOutcome | None
-    words: str
-
-
-def _calendar(rows: Sequence[dict[str, Any]], today: date) -> list[CalendarDay]:
-    """Return the days of the last weeks, in order."""
-    first = today - timedelta(days=today.weekday(), weeks=_WEEKS - 1)
-    known = {date.fromisoformat(each["day"]): each for each in rows}
-    days = (first + timedelta(days=number) for number in range((today - first).days + 1))
-    return [
-        CalendarDay(
-            day,
-            (day - first).days // 7,
-            day.weekday(),
-            next((outcome for outcome, name, _ in _OUTCOMES if known.get(day, {}).get(name)), None),
-            f"{day:%A %Y-%m-%d}: {', '.join(_words(known[day])) if day in known else 'nothing due'}",
-        )
-        for day in days
-    ]
-
-
-def _words(row: dict[str, Any]) -> Iterator[str]:
-    several = sum(row[name] for _, name, _ in _OUTCOMES) > 1
-    for outcome, name, words in _OUTCOMES:
-        if row[name]:
-            late = f" by {duration(row['latest'])}" if outcome is DeadlineOutcome.MET_LATE else ""
-            yield f"{f'{row[name]} ' if several else ''}{words}{late}"
-
-
 def _months(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the numbers of outcomes by month, the newest first, and the share of deadlines that were met."""
     found: dict[str, dict[str, Any]] = {}
     for each in rows:
-        month = found.setdefault(each["day"][:7], dict.fromkeys((name for _, name, _ in _OUTCOMES), 0))
-        for _, name, _ in _OUTCOMES:
+        month = found.setdefault(each["day"][:7], dict.fromkeys((name for _, name, _ in OUTCOMES), 0))
+        for _, name, _ in OUTCOMES:
             month[name] += each[name]
     for name, month in found.items():
         due = month["met"] + month["met_late"] + month["missed"]

@@ -11,7 +11,7 @@ from headrace.catalog.records import Check, Column, Outcome, RunState
 from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.queries.filters import ALL_DATASETS, DatasetFilter
-from headrace.queries.rows import DatasetDetail, DatasetPage, DatasetRow, DatasetStatus, PinRow
+from headrace.queries.rows import DatasetDetail, DatasetPage, DatasetRow, DatasetStatus, PinRow, RetirementRow
 from headrace.queries.sql import statement
 from headrace.severity import Severity
 
@@ -67,11 +67,16 @@ def dataset(engine: Engine, key: str) -> DatasetDetail:
             **sequences,
             "columns": tuple(_column(each) for each in row["columns"]),
             "checks": tuple(_check(each) for each in row["checks"]),
+            "retirement": row["retirement"] and _retirement(row["retirement"]),
             "pins": tuple(
                 PinRow(**{**each, "at": datetime.fromisoformat(each["at"])}) for each in row["pins"]
             ),
         }
     )
+
+
+def _retirement(stored: Mapping[str, Any]) -> RetirementRow:
+    return RetirementRow(**{**stored, "at": datetime.fromisoformat(stored["at"])})
 
 
 def unique_key(engine: Engine, key: str) -> list[str]:

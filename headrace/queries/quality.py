@@ -1,7 +1,7 @@
-"""Check results of a dataset's versions."""
+"""Check results of a dataset's versions, and the score that they and its deadlines give."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -10,8 +10,34 @@ from sqlalchemy import Engine
 from headrace.access.sensitivity import Public, PublicField, Sensitive, VersionId
 from headrace.catalog.records import CheckStatus, Outcome
 from headrace.database.connection import transaction
+from headrace.nouns import counted
 from headrace.queries.sql import statement
 from headrace.severity import Severity
+
+SCORED_VERSIONS = 10
+SCORED_DAYS = 30
+_BLOCKING_WEIGHT = 2  # of a check whose failure blocks a version; others weigh 1
+_SHARE_OF_CHECKS = 0.7  # the rest is that of the deadlines
+
+
+@dataclass(frozen=True, slots=True)
+class QualityScore:
+    """How good a dataset has been, from 0 to 100; null without checks and deadlines.
+
+    Of the checks of the last 10 versions, the share that passed; one that blocks a version counts twice. Of the
+    deadlines of the last 30 days, the share that was met; met late counts half. Checks give 70 % of the score and
+    deadlines 30 %; if only one of both is known, it gives all of it. The score is rounded down, so that 100 means that
+    nothing failed. explanation: the numbers behind it, in a sentence.
+    """
+
+    score: int | None
+    explanation: Public[str]
+    versions: int
+    results: int
+    passed: int
+    deadlines: int
+    met: int
+    met_late: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +93,55 @@ def quality(
         )
         for row in rows
     ]
+
+
+def quality_score(engine: Engine, dataset_id: UUID) -> QualityScore:
+    """Return the score of a dataset."""
+    parameters = {
+        "dataset_id": dataset_id,
+        "versions": SCORED_VERSIONS,
+        "blocking": _BLOCKING_WEIGHT,
+        "since": datetime.now(UTC) - timedelta(days=SCORED_DAYS),
+    }
+    with transaction(engine) as cursor:
+        row = statement("datasets/quality_score").execute(cursor, parameters).fetchone()
+    assert row is not None  # noqa: S101 - of aggregates
+    return scored(**row)
+
+
+def scored(
+    *,
+    versions: int,
+    results: int,
+    passed: int,
+    weight: int,
+    passed_weight: int,
+    deadlines: int,
+    met: int,
+    met_late: int,
+) -> QualityScore:
+    """Return the score for these numbers. weight, passed_weight: of all results, and of those that passed."""
+    checks = float(passed_weight / weight) if weight else None
+    kept = (met + met_late / 2) / deadlines if deadlines else None
+    if checks is not None and kept is not None:
+        share: float | None = _SHARE_OF_CHECKS * checks + (1 - _SHARE_OF_CHECKS) * kept
+    else:
+        share = kept if checks is None else checks
+    parts = []
+    if results:
+        parts.append(
+            f"{passed:,} of {counted(results, 'check')} passed in the last {counted(versions, 'version')}"
+        )
+    if deadlines:
+        late = f" and {met_late:,} met late" if met_late else ""
+        parts.append(f"{met:,} of {counted(deadlines, 'deadline')} met{late} in the last {SCORED_DAYS} days")
+    return QualityScore(
+        score=None if share is None else int(100 * share + 1e-9),
+        explanation=", ".join(parts) or "neither a check nor a deadline has a result yet",
+        versions=versions,
+        results=results,
+        passed=passed,
+        deadlines=deadlines,
+        met=met,
+        met_late=met_late,
+    )

@@ -68,11 +68,20 @@ class PinRow:
 
 
 @dataclass(frozen=True, slots=True)
+class RetirementRow:
+    """Who retired or deprecated a dataset, when, and why."""
+
+    by: Public[str]
+    reason: Public[str]
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class DatasetDetail:
     """A dataset as declared, with its neighbours and pins.
 
     row_count, byte_size: of its published versions; None if that of one is unknown. known_columns, lineage_columns as
-    in DatasetRow.
+    in DatasetRow. retirement: of a retired or deprecated one.
     """
 
     dataset_id: UUID
@@ -85,6 +94,7 @@ class DatasetDetail:
     checks: tuple[Check, ...]
     partitions: Public[str | None]
     status: Public[str]
+    retirement: RetirementRow | None
     sla: Public[dict[str, Any] | None]
     metadata: Annotated[dict[str, Any], Sensitive.METADATA]
     declared_at: Public[str | None]
@@ -100,9 +110,26 @@ class DatasetDetail:
     byte_size: int | None
 
 
+class MoveKind(StrEnum):
+    """Why readers got a version that had been published before."""
+
+    ROLLBACK = "ROLLBACK"
+    RESTORE = "RESTORE"  # its partition had been withdrawn
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A move of the pointer back to a version. by: null for the declaration of a partition that is there again."""
+
+    kind: MoveKind
+    by: Public[str | None]
+    reason: Public[str | None]
+    at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """A version in a list; failing and warning name its checks."""
+    """A version in a list; failing and warning name its checks; moves: each time when it was published again."""
 
     version: Annotated[Version, PublicField.NESTED]
     published: bool
@@ -110,6 +137,7 @@ class VersionRow:
     failing: Public[tuple[str, ...]]
     warning: Public[tuple[str, ...]]
     quarantine_rows: int
+    moves: tuple[Move, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,28 @@
-"""Page through the versions of a dataset: all, newest first, or the published ones by partition."""
+"""Page through the versions of a dataset: all, newest first, or the published ones by partition; their statistics."""
 
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated, Any
 from uuid import UUID
 
 from sqlalchemy import Engine
 
+from headrace.access.sensitivity import PublicField, Sensitive
 from headrace.catalog.versions import by_ids
 from headrace.database.connection import transaction
-from headrace.queries.rows import PublishedRow, VersionRow
+from headrace.queries.rows import PublishedRow, VersionRef, VersionRow
 from headrace.queries.sql import statement
 from headrace.queries.versions import published_row, version_row
+
+
+@dataclass(frozen=True, slots=True)
+class VersionStatistics:
+    """The number of rows of a version, and what is known of its columns: `null_count`, `min`, `max`."""
+
+    version: Annotated[VersionRef, PublicField.NESTED]
+    produced_at: datetime
+    row_count: int | None
+    statistics: Annotated[dict[str, dict[str, Any]], Sensitive.STATISTICS]
 
 
 def version_page(
@@ -43,3 +56,21 @@ def published_page(
         rows = statement("datasets/published_page").execute(cursor, parameters).fetchall()
         found = by_ids(cursor, [row["dataset_version_id"] for row in rows])
     return [published_row(row, found) for row in rows]
+
+
+def statistics_page(
+    engine: Engine, key: str, dataset_id: UUID, partition: str | None, column: str | None, limit: int
+) -> list[VersionStatistics]:
+    """Return the statistics of the newest versions, or of the published versions of the last partitions."""
+    parameters = {"dataset_id": dataset_id, "partition": partition, "column": column, "limit": limit}
+    with transaction(engine) as cursor:
+        rows = statement("datasets/statistics").execute(cursor, parameters).fetchall()
+    return [
+        VersionStatistics(
+            VersionRef(row["version_id"], key, row["partition_key"] or None, row["tag"]),
+            row["produced_at"],
+            row["row_count"],
+            row["statistics"],
+        )
+        for row in rows
+    ]

@@ -15,7 +15,7 @@ from headrace.catalog.versions import by_ids
 from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.errors import UnknownVersion
-from headrace.queries.rows import PublishedRow, VersionDetail, VersionRef, VersionRow
+from headrace.queries.rows import Move, MoveKind, PublishedRow, VersionDetail, VersionRef, VersionRow
 from headrace.queries.sql import statement
 
 _TAGGED = """
@@ -143,6 +143,10 @@ def version_row(row: Mapping[str, Any], found: Mapping[UUID, Version]) -> Versio
         failing=tuple(row["failing"]),
         warning=tuple(row["warning"]),
         quarantine_rows=row["quarantine_rows"],
+        moves=tuple(
+            Move(MoveKind(each["kind"]), each["by"], each["reason"], datetime.fromisoformat(each["at"]))
+            for each in row["moves"]
+        ),
     )
 
 

@@ -1,4 +1,7 @@
-"""Retire datasets that are no longer produced, and restore them. Versions, lineage and SLA outcomes stay."""
+"""Retire datasets that are no longer produced, deprecate those that should not be read, and restore them.
+
+Versions, lineage and SLA outcomes stay.
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -19,9 +22,9 @@ from headrace.registration.sql import statement
 
 _CURRENT = """
 SELECT full_name AS key, retired_by AS by, reason, retired_at AS at
-FROM catalog.dataset_retirement
+FROM catalog.dataset_retirement retirement
 JOIN catalog.dataset USING (dataset_id)
-WHERE dataset.organisation_id = %s AND restored_at IS NULL
+WHERE dataset.organisation_id = %s AND retirement.status = 'RETIRED' AND restored_at IS NULL
 ORDER BY retired_at DESC, full_name
 """
 
@@ -47,15 +50,26 @@ def retire(engine: Engine, dataset: str, *, by: str, reason: str) -> None:
             raise RetirementRefused(f"{dataset} is already retired")
 
 
-def restore(engine: Engine, dataset: str, *, by: str, reason: str) -> None:
-    """Restore a retired dataset, and the process with its key, with the SLAs they had.
+def deprecate(engine: Engine, dataset: str, *, by: str, reason: str) -> None:
+    """Deprecate a dataset: it is produced and read as before, and its readers see the reason, such as its successor.
 
     Raises UnknownDataset, RetirementRefused.
     """
     with transaction(engine) as cursor:
         dataset_ids(cursor, {dataset})
+        if not _apply(cursor, "deprecate", [dataset], by, reason):
+            raise RetirementRefused(f"{dataset} is not active, and so cannot be deprecated")
+
+
+def restore(engine: Engine, dataset: str, *, by: str, reason: str) -> None:
+    """Restore a retired dataset, and the process with its key, with the SLAs they had; or a deprecated one.
+
+    One that was deprecated before it was retired is deprecated again. Raises UnknownDataset, RetirementRefused.
+    """
+    with transaction(engine) as cursor:
+        dataset_ids(cursor, {dataset})
         if not _apply(cursor, "restore", [dataset], by, reason):
-            raise RetirementRefused(f"{dataset} is not retired")
+            raise RetirementRefused(f"{dataset} is neither retired nor deprecated")
 
 
 def retire_undeclared(engine: Engine, datasets: Collection[str], processes: Collection[str]) -> list[str]:

@@ -24,11 +24,14 @@ from headrace.api import (
     events,
     health,
     lineage,
+    materialization,
     night,
     pointers,
     processes,
     recent,
     registrations,
+    retirement,
+    rows,
     search,
     slas,
 )
@@ -114,6 +117,9 @@ def routed() -> FastAPI:
         columns,
         processes,
         pointers,
+        materialization,
+        rows,
+        retirement,
         datasets,
     ):
         app.include_router(module.router)

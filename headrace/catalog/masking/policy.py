@@ -90,13 +90,14 @@ def masked(kind: Sensitive, value: Any, columns: Collection[str], about: Subject
     """Return a sensitive value as the caller may see it. columns: those that the field is about, if it names any."""
     if not value:
         return value
-    if kind is Sensitive.STATISTICS and isinstance(value, Mapping):
-        return _statistics(value, about, policy)
+    if kind in (Sensitive.STATISTICS, Sensitive.VALUES) and isinstance(value, Mapping):
+        return _by_column(kind, value, about, policy)
     if kind in (
         Sensitive.LOCATION,
         Sensitive.METADATA,
         Sensitive.SAMPLE,
         Sensitive.STATISTICS,
+        Sensitive.VALUES,
         Sensitive.CHECK,
     ):
         sensitive = policy.sensitive_columns(about)
@@ -117,20 +118,22 @@ def _mask(value: object) -> object:
     return dict.fromkeys(value, MASK) if isinstance(value, Mapping) else MASK
 
 
-def _statistics(value: Mapping[str, Any], about: Subject, policy: Policy) -> dict[str, Any]:
+def _by_column(kind: Sensitive, value: Mapping[str, Any], about: Subject, policy: Policy) -> dict[str, Any]:
     sensitive = policy.sensitive_columns(about)
     return {
-        column: measures
+        column: each
         if sensitive is not None and column not in sensitive
-        else _measures(measures, about, policy)
-        for column, measures in value.items()
+        else _of_sensitive_column(kind, each, about, policy)
+        for column, each in value.items()
     }
 
 
-def _measures(measures: Any, about: Subject, policy: Policy) -> Any:  # noqa: ANN401 - JSON
-    """Return the metrics of a sensitive column: counts of nulls, and the rest for those who may see it."""
-    if not isinstance(measures, Mapping):
-        return measures if policy.allows(Sensitive.STATISTICS, about) else MASK
-    if measures.keys() <= _COUNTS or policy.allows(Sensitive.STATISTICS, about):
-        return measures
-    return {name: each if name in _COUNTS else MASK for name, each in measures.items()}
+def _of_sensitive_column(kind: Sensitive, value: Any, about: Subject, policy: Policy) -> Any:  # noqa: ANN401 - JSON
+    """Return what is known of a sensitive column: counts of nulls, and the rest for those who may see it."""
+    if isinstance(value, Mapping) and value.keys() <= _COUNTS:
+        return value
+    if policy.allows(kind, about):
+        return value
+    if not isinstance(value, Mapping):
+        return MASK
+    return {name: each if name in _COUNTS else MASK for name, each in value.items()}

@@ -392,6 +392,10 @@ _BODIES = {
     "/api/v1/dataset/{dataset:path}/rollback": {"reason": "x"},
     "/api/v1/dataset/{dataset:path}/pin": {"tag": "first", "reason": "x"},
     "/api/v1/dataset/{dataset:path}/unpin": {},
+    "/api/v1/dataset/{dataset:path}/materialize": {},
+    "/api/v1/dataset/{dataset:path}/deprecate": {"reason": "x"},
+    "/api/v1/dataset/{dataset:path}/retire": {"reason": "x"},
+    "/api/v1/dataset/{dataset:path}/restore": {"reason": "x"},
     "/api/v1/registration/{registration_id}/approve": {"comment": "x"},
     "/api/v1/registration/{registration_id}/reject": {"comment": "x"},
 }

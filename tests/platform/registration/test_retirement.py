@@ -12,7 +12,7 @@ from headrace.database.connection import transaction
 from headrace.errors import RetirementRefused, UnknownDataset
 from headrace.queries import Direction, lineage
 from headrace.registration.declarations import register
-from headrace.registration.retirement import restore, retire, retire_undeclared, retirements
+from headrace.registration.retirement import deprecate, restore, retire, retire_undeclared, retirements
 from headrace.settings import settings
 from tests.platform.conftest import DATASETS, PROCESSES
 
@@ -104,7 +104,7 @@ def test_a_person_retires_and_restores_a_dataset_with_a_reason(catalog: Engine) 
     assert listed(catalog) == ALL
     assert lifecycle(catalog, "mart/report") == "ACTIVE"
     assert entries(catalog, object_name="mart/report")[0].subject == "user:bob"
-    with pytest.raises(RetirementRefused, match="not retired"):
+    with pytest.raises(RetirementRefused, match="neither retired nor deprecated"):
         restore(catalog, "mart/report", by="user:bob", reason="again")
     with pytest.raises(UnknownDataset):
         retire(catalog, "mart/none", by="user:bob", reason="no such dataset")
@@ -119,3 +119,41 @@ def test_a_dataset_that_a_person_retired_stays_retired_until_it_is_declared_anew
     keep(catalog, DATASETS, PROCESSES)
     assert listed(catalog) == ALL
     assert retirements(catalog) == []
+
+
+def shown(engine: Engine, key: str = "mart/delays") -> tuple[str, str | None]:
+    """The status of a dataset, and the reason that its readers see."""
+    found = queries.dataset(engine, key)
+    return found.status, found.retirement.reason if found.retirement else None
+
+
+def test_a_deprecated_dataset_is_listed_and_names_the_reason_until_it_is_restored(catalog: Engine) -> None:
+    deprecate(catalog, "mart/delays", by="ann", reason="use mart/punctuality")
+
+    assert shown(catalog) == ("DEPRECATED", "use mart/punctuality")
+    assert "mart/delays" in listed(catalog)
+    assert lifecycle(catalog, "mart/delays") == "ACTIVE"
+    assert retirements(catalog) == []
+    register(catalog, DATASETS, PROCESSES)
+    assert shown(catalog)[0] == "DEPRECATED"
+
+    restore(catalog, "mart/delays", by="ann", reason="not yet")
+    assert shown(catalog) == ("ACTIVE", None)
+
+
+def test_what_was_deprecated_before_it_was_retired_is_deprecated_again(catalog: Engine) -> None:
+    deprecate(catalog, "mart/delays", by="ann", reason="use mart/punctuality")
+    retire(catalog, "mart/delays", by="bob", reason="gone")
+    assert shown(catalog) == ("RETIRED", "gone")
+
+    restore(catalog, "mart/delays", by="bob", reason="an auditor reads it")
+    assert shown(catalog) == ("DEPRECATED", "use mart/punctuality")
+    assert lifecycle(catalog, "mart/delays") == "ACTIVE"
+
+
+def test_only_what_is_active_is_deprecated(catalog: Engine) -> None:
+    deprecate(catalog, "mart/delays", by="ann", reason="x")
+    with pytest.raises(RetirementRefused, match="is not active"):
+        deprecate(catalog, "mart/delays", by="ann", reason="x")
+    with pytest.raises(UnknownDataset):
+        deprecate(catalog, "mart/gone", by="ann", reason="x")

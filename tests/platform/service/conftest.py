@@ -29,6 +29,8 @@ from headrace.catalog.records import (
 from headrace.publishing.publication import generations, publish
 from headrace.publishing.runs import attempt
 from headrace.registration.declarations import register
+from headrace.settings import settings
+from tests.platform.service.dagster import StandIn, stand_in
 from tests.platform.service.serving import application
 
 OTHER = "elsewhere"
@@ -138,6 +140,9 @@ def put(
     columns: tuple[Column, ...] = COLUMNS,
     status: CheckStatus = CheckStatus.PASS,
     key: str | None = None,
+    location: str | None = None,
+    byte_size: int = 100,
+    format: str = "parquet",
     **given: Any,
 ) -> Publication:
     """Publish a version as a run would."""
@@ -146,11 +151,11 @@ def put(
         dataset=dataset,
         partition=partition,
         tag=tag,
-        location=f"file:/warehouse/{dataset}/{tag}",
-        format="parquet",
+        location=location or f"file:/warehouse/{dataset}/{tag}",
+        format=format,
         columns=columns,
         row_count=10,
-        byte_size=100,
+        byte_size=byte_size,
         file_count=1,
         checksum="abc",
         idempotency_key=key or str(uuid4()),
@@ -179,3 +184,12 @@ def run_event(
         "producer": "https://example.com/producer",
         "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
     }
+
+
+@pytest.fixture
+def dagster(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    """A stand-in for Dagster, at the address of the settings."""
+    with stand_in() as made:
+        monkeypatch.setenv("HEADRACE_DAGSTER_URL", made.url)
+        settings.cache_clear()
+        yield made

@@ -26,6 +26,10 @@ SELECT dataset.dataset_id, dataset.full_name AS key, dataset.description, datase
            JOIN catalog.dataset target ON target.dataset_id = edge.target_id
            WHERE edge.source_id = dataset.dataset_id AND edge_role = 'DERIVES' AND valid_to IS NULL
            ORDER BY target.full_name) AS downstream,
+       (SELECT jsonb_build_object('by', retired_by, 'reason', reason, 'at', retired_at)
+        FROM catalog.dataset_retirement retirement
+        WHERE retirement.dataset_id = dataset.dataset_id AND retirement.status = dataset.status
+          AND restored_at IS NULL) AS retirement,
        coalesce((
            SELECT jsonb_agg(jsonb_build_object(
                'partition', nullif(pin.partition_key, ''), 'consumer', consumer.full_name, 'tag', version.version_tag,

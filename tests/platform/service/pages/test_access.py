@@ -9,8 +9,11 @@ from fastapi import FastAPI
 from sqlalchemy import Engine
 from starlette.testclient import TestClient
 
-from headrace.access.callers import Role
+from headrace.access.callers import Permission, Role
 from headrace.access.grants import grant, grants
+from headrace.access.tokens import issue_service_token
+from headrace.catalog.records import Column, DatasetRecord
+from headrace.registration.declarations import register
 from tests.platform.service.conftest import OTHER
 from tests.platform.service.pages.conftest import Browse
 
@@ -91,3 +94,34 @@ def test_grants_of_another_organisation_are_not_shown(browse: Browse, catalog: E
 def test_the_trail_is_for_those_who_audit(browse: Browse) -> None:
     browse(Role.DATA_STEWARD, "sue").open("/audit")
     browse(Role.DATA_OWNER, "bob").open("/audit", 403)
+
+
+def test_a_reader_learns_why_they_see_a_dataset(browse: Browse, catalog: Engine) -> None:
+    columns = (Column("name", "string", tags=("pii",)),)
+    register(catalog, [DatasetRecord("crm/people", "parquet", columns=columns)])
+
+    reader = browse(domain="crm").open("/datasets/crm/people/access")
+    assert "with the role Data consumer for the domain crm" in reader
+    assert "(name) are hidden from you" in reader
+    assert "Everyone" not in reader
+
+    owner = browse(Role.DATA_OWNER, "bob").open("/datasets/crm/people/access")
+    assert "with the role Data owner for all domains" in owner
+    assert "You also see the values of its sensitive columns (name)" in owner
+
+
+def test_an_administrator_sees_who_sees_a_dataset_and_why(browse: Browse, catalog: Engine) -> None:
+    grant(catalog, "<b>eve", Role.DATA_CONSUMER, domain="mart", by="test")
+    grant(catalog, "raw-only", Role.DATA_OWNER, domain="raw", by="test")
+    grant(catalog, "elsewhere-only", Role.DATA_OWNER, organisation=OTHER, by="test")
+    issue_service_token(catalog, "dashboard", [Permission.READ], domain="mart", by="test")
+    issue_service_token(catalog, "airflow", [Permission.REPORT], by="test")
+
+    page = browse(Role.PLATFORM_ADMIN).open("/datasets/mart/delays/access")
+
+    assert "3 rules" in page
+    assert "user:&lt;b&gt;eve" in page
+    assert "service:dashboard" in page
+    assert "a token for the domain mart" in page
+    for other in ("raw-only", "elsewhere-only", "airflow"):
+        assert other not in page

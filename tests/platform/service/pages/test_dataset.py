@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from uuid import UUID
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine
 
 from headrace import queries
 from headrace.access.callers import Role
-from headrace.catalog.records import Column, DatasetRecord
+from headrace.catalog.records import CheckStatus, Column, DatasetRecord
+from headrace.context import current_context
 from headrace.registration.declarations import register
+from headrace.slas.tick import evaluate
 from tests.platform.service.conftest import put
 from tests.platform.service.pages.conftest import Browse
+from tests.platform.slas.building import declare
 
-VIEWS = ("", "/columns", "/versions", "/version/second", "/compare?before=first&after=second", "/checks")
+VIEWS = (
+    "",
+    "/access",
+    "/columns",
+    "/rows",
+    "/versions",
+    "/version/second",
+    "/compare?before=first&after=second",
+    "/checks",
+)
 
 
 def published(catalog: Engine, key: str = "mart/delays") -> str:
@@ -71,10 +87,32 @@ def test_the_overview_names_neighbours_and_the_declaration(browse: Browse, run_i
     assert 'href="/processes/mart/delays"' in page
 
 
+def test_the_overview_names_readers_with_their_owners_and_the_last_runs(browse: Browse, run_id: UUID) -> None:
+    page = browse().open("/datasets/mart/delays")
+
+    assert re.search(r'href="/datasets/mart/report">.*</td><td>\s*<a [^>]*>team:board</a>', page)
+    assert f'href="/runs/{run_id}"' in page
+
+
+def test_the_overview_has_the_calendar_of_the_sla(browse: Browse, catalog: Engine) -> None:
+    declare(catalog, {"mart/daily": {"deadline": "0 6 * * *", "timezone": "UTC"}})
+    now = datetime.now(UTC)
+    evaluate(catalog, now - timedelta(days=3))
+    evaluate(catalog, now)
+
+    assert 'aria-label="Delivery by day"' in browse().open("/datasets/mart/daily")
+
+
+def test_the_classification_is_a_fact_of_its_own(browse: Browse, catalog: Engine) -> None:
+    register(catalog, [DatasetRecord("crm/people", "csv", tags={"classification": "restricted"})])
+
+    assert "<dt>Classification</dt><dd>restricted</dd>" in browse().open("/datasets/crm/people")
+
+
 def test_the_columns_are_those_of_the_published_version(browse: Browse, run_id: UUID) -> None:
     page = browse().open("/datasets/mart/delays/columns")
 
-    assert ">carrier</th>" in page
+    assert ">carrier</a></th>" in page
     assert "minutes" in page
     assert "2 columns" in page
     assert "3 columns" in page
@@ -142,6 +180,7 @@ def test_an_owner_rolls_back_and_the_change_is_recorded(
     )
 
     assert answer.url.path == "/datasets/mart/delays/versions"
+    assert re.search("rolled back to by user:ann .*wrong carriers", answer.text)
     assert published(catalog) == "first"
     history = queries.version(catalog, "mart/delays", "first")
     assert history.published
@@ -168,6 +207,7 @@ def test_an_owner_pins_and_unpins(browse: Browse, run_id: UUID) -> None:
     )
     assert "pinned by user:ann" in pinned.text
     assert "month-end" in pinned.text
+    assert "pinned for mart/report" in pinned.text
 
     free = owner.submit(
         "/datasets/mart/delays/versions", "/datasets/mart/delays/unpin", consumer="mart/report"
@@ -226,3 +266,37 @@ def test_who_audits_one_domain_has_no_link_to_what_is_refused(browse: Browse, ru
 
     steward = browse(Role.DATA_STEWARD, "bob", domain="mart")
     assert "/changes" not in steward.open("/datasets/mart/delays")
+
+
+def test_hostile_and_hidden_values_of_rows(browse: Browse, catalog: Engine) -> None:
+    columns = (Column("text", "string"), Column("name", "string", tags=("pii",)))
+    register(catalog, [DatasetRecord("crm/people", "parquet", columns=columns)], [])
+    place = Path(current_context().settings.warehouse_uri.removeprefix("file://")) / "crm/people/only"
+    place.mkdir(parents=True)
+    pq.write_table(pa.table({"text": ["<script>alert(1)</script>"], "name": ["Ann"]}), place / "part.parquet")
+    size = (place / "part.parquet").stat().st_size
+    put(catalog, "crm/people", "only", columns=columns, location=f"file:{place}", byte_size=size)
+
+    page = browse().open("/datasets/crm/people/rows")
+
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<script>alert" not in page
+    assert "Ann" not in page
+    assert "hidden from you" in page
+    assert ">Ann<" in browse(Role.DATA_OWNER, "bob").open("/datasets/crm/people/rows")
+
+
+def test_the_checks_explain_the_score_and_show_their_last_results(browse: Browse, catalog: Engine) -> None:
+    put(catalog, "mart/delays", "first", status=CheckStatus.FAIL)
+    put(catalog, "mart/delays", "second")
+
+    page = browse().open("/datasets/mart/delays/checks")
+
+    assert "Quality score: 50 of 100" in page
+    assert "1 of 2 checks passed in the last 2 versions." in page
+    assert 'aria-label="1 of the last 2 passed; the newest is the last"' in page
+    assert '<span class="status bad"></span><span class="status good"></span>' in page
+
+
+def test_a_score_without_results_is_unknown(browse: Browse) -> None:
+    assert "Neither a check nor a deadline has a result yet." in browse().open("/datasets/mart/report/checks")

@@ -81,3 +81,21 @@ def test_every_page_needs_a_session_or_a_signed_link(app: FastAPI, visitor: Test
 )
 def test_a_refusal_has_a_title_in_words(browse: Browse, path: str, status: int, title: str) -> None:
     assert f"<h1>{title}</h1>" in browse().open(path, status)
+
+
+@pytest.mark.parametrize(
+    ("referer", "link"),
+    [
+        ("http://127.0.0.1/datasets/mart/delays/manage?run=1", 'href="/datasets/mart/delays/manage?run=1"'),
+        ("http://evil.example.com/datasets", None),
+        ("http://127.0.0.1.example.com/", None),
+        ("http://127.0.0.1//evil.example.com/", None),
+    ],
+)
+def test_a_refused_form_leads_back_to_its_page(browse: Browse, referer: str, link: str | None) -> None:
+    answer = browse().client.post("/datasets/mart/delays/retire", headers={"Referer": referer})
+
+    assert answer.status_code == 403
+    assert ("Back to the form" in answer.text) == (link is not None)
+    assert (link or "<main") in answer.text
+    assert "example.com" not in answer.text

@@ -197,6 +197,8 @@ def test_an_outage_needs_the_form_of_the_page_and_an_end_after_its_beginning(bro
     assert browser.client.post("/slas/outages", data={**form, "form_token": "x"}).status_code == 403
     early = browser.submit("/slas/a/late", "/slas/outages", **{**form, "ends": "2029-01-01T00:00"})
     assert early.status_code == 422
+    empty = browser.submit("/slas/a/late", "/slas/outages", **{**form, "ends": ""})
+    assert (empty.status_code, "body.ends" in empty.text) == (422, True)
     assert "before it begins" in early.text
 
 

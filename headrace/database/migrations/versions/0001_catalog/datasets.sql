@@ -97,12 +97,13 @@ CREATE TABLE catalog.dataset_name_change (
 );
 CREATE INDEX dataset_name_change_former ON catalog.dataset_name_change (former_id);
 
--- The retirements of datasets. retired_by: `project:NAME` if that project no longer declared the dataset, restored_by if
--- it declared it again.
+-- The retirements and deprecations of datasets; a deprecated one may be retired as well. retired_by: `project:NAME` if that
+-- project no longer declared the dataset, restored_by if it declared it again.
 CREATE TABLE catalog.dataset_retirement (
     retirement_id   uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
     dataset_id      uuid NOT NULL REFERENCES catalog.dataset,
+    status          text NOT NULL DEFAULT 'RETIRED' CHECK (status IN ('DEPRECATED', 'RETIRED')),
     retired_by      text NOT NULL,
     reason          text NOT NULL,
     retired_at      timestamptz NOT NULL DEFAULT now(),
@@ -110,7 +111,7 @@ CREATE TABLE catalog.dataset_retirement (
     restore_reason  text,
     restored_at     timestamptz
 );
-CREATE UNIQUE INDEX dataset_retirement_current ON catalog.dataset_retirement (dataset_id) WHERE restored_at IS NULL;
+CREATE UNIQUE INDEX dataset_retirement_current ON catalog.dataset_retirement (dataset_id, status) WHERE restored_at IS NULL;
 
 -- requested: the dataset as requested, which an approval puts into force.
 CREATE TABLE catalog.dataset_registration (

@@ -1,0 +1,49 @@
+"""The columns of a dataset."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from headrace.api.columns import show_sensitive
+from headrace.api.datasets import list_schemas, list_statistics
+from headrace.api.subjects import Database
+from headrace.http.problems import RequestRefused
+from headrace.pages.datasets.subject import Dataset, published_version, view
+from headrace.pages.datasets.trends import column_trends
+from headrace.pages.rendering import answered
+from headrace.pages.sessions import Viewer
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/datasets/{dataset:key}/columns")
+def show_columns(
+    request: Request,
+    engine: Database,
+    caller: Viewer,
+    dataset: Dataset,
+    column: Annotated[str | None, Query(max_length=1000)] = None,
+) -> Response:
+    """Show the columns of the published version with statistics, how they changed, and the trend of one."""
+    version = published_version(engine, caller, dataset)
+    measured = answered(list_statistics(engine, caller, dataset, column=column)) if column else []
+    known = {each["name"] for each in version["version"]["columns"]} if version else set()
+    if column and column not in known and not any(each["statistics"] for each in measured):
+        raise RequestRefused(HTTPStatus.NOT_FOUND, f"no version of {dataset.key} has a column {column}")
+    return view(
+        request,
+        engine,
+        caller,
+        dataset,
+        "columns",
+        version=version,
+        sensitive=answered(show_sensitive(engine, caller, dataset))["columns"],
+        schemas=answered(list_schemas(engine, caller, dataset))["items"],
+        column=column,
+        measured=measured,
+        trends=column_trends(measured, column) if column else (),
+    )
