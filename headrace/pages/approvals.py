@@ -19,8 +19,7 @@ from headrace.api.candidates import (
     decide_candidates,
     list_candidates,
 )
-from headrace.api.paging import Cursor
-from headrace.api.registrations import (
+from headrace.api.datasets.registrations import (
     Answer,
     Rejection,
     approve_registration,
@@ -28,6 +27,7 @@ from headrace.api.registrations import (
     reject_registration,
     show_registration,
 )
+from headrace.api.paging import Cursor
 from headrace.api.subjects import Database
 from headrace.errors import CatalogError
 from headrace.estates.candidates import Status

@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 from starlette.responses import Response
 
 from headrace.access.callers import Caller
-from headrace.api.datasets import show_dataset
+from headrace.api.datasets.datasets import show_dataset
 from headrace.api.lineage import Level, Way, show_impact, show_lineage, show_process_lineage
 from headrace.api.paging import Cursor
 from headrace.api.slas import list_sla_statuses

@@ -16,24 +16,26 @@ from headrace.api import (
     alerts,
     audit,
     candidates,
-    columns,
     completions,
-    datasets,
     document,
     estate,
     events,
     health,
     lineage,
-    materialization,
     night,
-    pointers,
     processes,
     recent,
+    slas,
+)
+from headrace.api.datasets import (
+    columns,
+    datasets,
+    materialization,
+    pointers,
     registrations,
     retirement,
     rows,
     search,
-    slas,
 )
 from headrace.context import current_context
 from headrace.http import problems, security

@@ -160,15 +160,6 @@ def _show(registration: Registration, as_json: bool) -> None:
     if as_json:
         emit(registration)
         return
-    show(
-        facts(
-            [
-                ("registration", registration.registration_id),
-                ("dataset", registration.dataset),
-                ("status", registration.status),
-                ("submitted by", registration.submitted_by),
-                ("reviewer", registration.reviewer),
-                ("comment", registration.comment),
-            ]
-        )
-    )
+    names = ("registration", "dataset", "status", "submitted by", "reviewer", "comment")
+    of = attrgetter("registration_id", *["dataset", "status", "submitted_by", "reviewer", "comment"])
+    show(facts(zip(names, of(registration), strict=True)))

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Depends, Form, Query, Request
 from starlette.responses import Response
 
 from headrace.access.callers import Caller, Permission
-from headrace.api.datasets import list_versions
-from headrace.api.materialization import Materialization, materialize
-from headrace.api.pointers import Pin, Rollback, Unpin, pin_version, roll_back, unpin_version
-from headrace.api.retirement import Reasoned, deprecate_dataset, restore_dataset, retire_dataset
+from headrace.api.datasets.datasets import list_versions
+from headrace.api.datasets.materialization import Materialization, materialize
+from headrace.api.datasets.pointers import Pin, Rollback, Unpin, pin_version, roll_back, unpin_version
+from headrace.api.datasets.retirement import Reasoned, deprecate_dataset, restore_dataset, retire_dataset
 from headrace.api.slas import list_outages
 from headrace.api.subjects import Database
 from headrace.context import current_context

@@ -8,8 +8,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from headrace.api.columns import show_sensitive
-from headrace.api.datasets import list_schemas, list_statistics
+from headrace.api.datasets.columns import show_sensitive
+from headrace.api.datasets.datasets import list_schemas, list_statistics
 from headrace.api.subjects import Database
 from headrace.http.problems import RequestRefused
 from headrace.pages.datasets.subject import Dataset, published_version, view

@@ -14,8 +14,8 @@ from starlette.responses import Response
 from headrace.access.callers import Caller, Permission
 from headrace.api.access import show_dataset_access
 from headrace.api.audit import list_audit
-from headrace.api.columns import show_sensitive
-from headrace.api.datasets import (
+from headrace.api.datasets.columns import show_sensitive
+from headrace.api.datasets.datasets import (
     list_quality,
     show_dataset,
 )

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from starlette.responses import RedirectResponse, Response
 
 from headrace.access.callers import Caller, Permission
-from headrace.api.datasets import (
+from headrace.api.datasets.datasets import (
     list_versions,
     show_dataset,
     show_version,

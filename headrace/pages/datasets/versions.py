@@ -8,14 +8,14 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from headrace.access.callers import Permission
-from headrace.api.datasets import (
+from headrace.api.datasets.datasets import (
     list_published,
     list_statistics,
     list_versions,
     show_version,
 )
+from headrace.api.datasets.rows import show_rows
 from headrace.api.paging import Cursor
-from headrace.api.rows import show_rows
 from headrace.api.subjects import Database, Partition
 from headrace.pages.datasets.comparison import compared
 from headrace.pages.datasets.subject import PER_PAGE, Dataset, view

@@ -37,6 +37,13 @@ def test_filters_narrow_the_list_with_and_without_words(browse: Browse) -> None:
     assert "No dataset matches." in browser.open("/datasets?tag=tier: silver")
 
 
+def test_processes_with_the_words_are_shown_beside(browse: Browse) -> None:
+    page = browse().open("/datasets?q=report")
+
+    assert page.count('href="/processes/mart/report"') == 1
+    assert "Processes with these words" not in browse().open("/datasets")
+
+
 def test_counts_say_how_many_datasets_a_filter_has(browse: Browse) -> None:
     page = browse().open("/datasets/counts")
 
