@@ -23,7 +23,7 @@ _FILTERS = (
     ("sla", "SLA status"),
     ("owner", "Owner"),
     ("tag", "Tag"),
-    ("column_tag", "Classification"),
+    ("column_tag", "Tag of a column"),
     ("format", "Format"),
 )
 Words = Annotated[str, Query(max_length=500)]
