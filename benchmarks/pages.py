@@ -28,6 +28,7 @@ from headrace.access.sessions import open_session
 from headrace.pages.sessions import COOKIE
 
 READERS = 200
+PAUSE_SECONDS = 10.0  # of a reader between two pages
 _STATEMENTS = (
     """
     INSERT INTO catalog.dataset_version (
@@ -107,7 +108,7 @@ def main(
                 "cpus": os.cpu_count(),
                 "datasets": datasets,
                 "milliseconds": _visits(client, names, questions, chance),
-                "concurrent": _concurrent(client, names, chance),
+                "concurrent": [_concurrent(client, names, chance, pause) for pause in (0, PAUSE_SECONDS)],
                 "first_visit_bytes": _first_visit(client),
             }
     if as_json:
@@ -170,19 +171,27 @@ def _visits(
     return {address: visit(address) for address in addresses}
 
 
-def _concurrent(client: httpx.Client, names: list[str], chance: random.Random) -> dict[str, float]:
-    """READERS readers at once, each of whom opens three pages with a connection of their own."""
+def _concurrent(client: httpx.Client, names: list[str], chance: random.Random, pause: float) -> dict[str, float]:
+    """READERS readers at once, each of whom opens three pages, and reads `pause` seconds on average before each."""
+    limits = httpx.Limits(max_connections=READERS)
+    with httpx.Client(base_url=client.base_url, headers=client.headers, timeout=60, limits=limits) as shared:
 
-    def read(name: str) -> list[float]:
-        with httpx.Client(base_url=client.base_url, headers=client.headers, timeout=60) as reader:
-            return [_open(reader, address) for address in ("/", f"/datasets/{name}", "/datasets?q=delay")]
+        def read(name: str, pauses: list[float]) -> list[float]:
+            taken = []
+            for seconds, address in zip(pauses, ("/", f"/datasets/{name}", "/datasets?q=delay"), strict=True):
+                time.sleep(seconds)
+                taken.append(_open(shared, address))
+            return taken
 
-    began = time.perf_counter()
-    with ThreadPoolExecutor(READERS) as readers:
-        taken = [each for visits in readers.map(read, chance.choices(names, k=READERS)) for each in visits]
-    seconds = time.perf_counter() - began
+        pauses = [[chance.uniform(0, 2 * pause) for _ in range(3)] for _ in range(READERS)]
+        began = time.perf_counter()
+        with ThreadPoolExecutor(READERS) as readers:
+            visits = readers.map(read, chance.choices(names, k=READERS), pauses)
+            taken = [each for visit in visits for each in visit]
+        seconds = time.perf_counter() - began
     return {
         "readers": READERS,
+        "pause_seconds": pause,
         "pages_per_second": round(len(taken) / seconds, 1),
         "p95_ms": round(statistics.quantiles(taken, n=100)[94], 1),
     }
