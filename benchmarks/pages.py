@@ -171,7 +171,9 @@ def _visits(
     return {address: visit(address) for address in addresses}
 
 
-def _concurrent(client: httpx.Client, names: list[str], chance: random.Random, pause: float) -> dict[str, float]:
+def _concurrent(
+    client: httpx.Client, names: list[str], chance: random.Random, pause: float
+) -> dict[str, float]:
     """READERS readers at once, each of whom opens three pages, and reads `pause` seconds on average before each."""
     limits = httpx.Limits(max_connections=READERS)
     with httpx.Client(base_url=client.base_url, headers=client.headers, timeout=60, limits=limits) as shared:

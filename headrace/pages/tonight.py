@@ -1,17 +1,21 @@
-"""The home page: what is late, at risk, failed or running, the open alerts, and what arrived."""
+"""The home page: what is late, at risk, failed or running, the open alerts, what arrived, and what is the reader's."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from headrace.access.grants import USER
+from headrace.access.saved_links import saved_links
 from headrace.alerts.records import AlertState
 from headrace.api.alerts import list_alerts
+from headrace.api.datasets.datasets import list_datasets
 from headrace.api.recent import show_recent
 from headrace.api.slas import SlaOrder, list_sla_statuses
 from headrace.api.subjects import Database
 from headrace.pages.rendering import answered, page
 from headrace.pages.sessions import Viewer
+from headrace.queries.filters import DatasetFilter
 from headrace.slas.status import OUT_OF_ORDER
 
 router = APIRouter(include_in_schema=False)
@@ -27,9 +31,22 @@ def show_tonight(request: Request, engine: Database, caller: Viewer) -> Response
     alerts = answered(
         list_alerts(engine, caller, state=[AlertState.OPEN, AlertState.ACKNOWLEDGED], limit=_MAX_ROWS + 1)
     )
+    me = caller.subject.removeprefix(USER)
+    mine = answered(list_datasets(engine, caller, DatasetFilter(owner=me), limit=_MAX_ROWS + 1))["items"]
+    ours = (
+        answered(list_sla_statuses(engine, caller, key=[each["key"] for each in mine], order=SlaOrder.WORST))[
+            "items"
+        ]
+        if mine
+        else []
+    )
     return page(
         request,
         "tonight.html",
+        me=me,
+        mine=mine,
+        states={each["key"]: each["state"] for each in reversed(ours)},
+        links=saved_links(engine, caller),
         objectives=objectives,
         alerts=alerts["items"],
         recent=answered(show_recent(engine, caller, limit=_MAX_ROWS + 1)),

@@ -54,3 +54,15 @@ def test_a_user_of_another_domain_sees_nothing_of_this_one(browse: Browse, run_i
 
     assert "mart/delays" not in page
     assert "raw/flights" in page
+
+
+def test_datasets_and_links_of_the_reader_are_listed(browse: Browse) -> None:
+    mine = browse(user="ops@example.com")
+    assert "Your links" not in mine.open("/").split("<main")[1]
+    mine.post("/links", name="Late ones", address="/slas?state=LATE")
+    page = mine.open("/")
+
+    assert "whose owner is ops@example.com" in page
+    assert page.count('href="/datasets/raw/flights"') == 1
+    assert '<a href="/slas?state=LATE">Late ones</a>' in page
+    assert "Your datasets" not in browse().open("/")
