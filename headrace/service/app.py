@@ -30,6 +30,7 @@ from headrace.api import (
 from headrace.api.datasets import (
     columns,
     datasets,
+    differences,
     materialization,
     pointers,
     registrations,
@@ -121,6 +122,7 @@ def routed() -> FastAPI:
         pointers,
         materialization,
         rows,
+        differences,
         retirement,
         datasets,
     ):

@@ -22,6 +22,7 @@ from headrace.files.filesystem import is_local, local_path, normalised
 from headrace.queries.names import DatasetRef
 from headrace.queries.versions import tagged
 from headrace.spark.errors import ResourceError
+from headrace.stores.protocol import JsonRow
 from headrace.stores.registry import STORES
 
 router = APIRouter(prefix="/api/v1/dataset", tags=["datasets"])
@@ -73,28 +74,42 @@ def _version(engine: Engine, dataset: DatasetRef, tag: str | None, partition: st
 def _rows(caller: Caller, version: Version | None) -> Rows:
     if version is None:
         return Rows(None, {}, 0, (), "No version has been published.")
+    found = stored_rows(caller, version, MAX_ROWS)
+    rows = found.rows or []
+    values = {name: [_short(row[name]) for row in rows] for name in found.columns} if rows else {}
+    left_out = tuple(each.name for each in version.columns if each.name not in found.columns)
+    return Rows(version, values, len(rows), left_out, found.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRows:
+    """Rows of a version, of the columns whose types the service reads. rows: None with a reason."""
+
+    columns: tuple[str, ...]
+    rows: list[JsonRow] | None
+    reason: str | None = None
+
+
+def stored_rows(caller: Caller, version: Version, count: int) -> StoredRows:
+    """Read up to `count` rows of a version in the warehouse of this service, without Spark."""
     columns = tuple(each for each in version.columns if not each.type.startswith(_UNREADABLE))
-    left_out = tuple(each.name for each in version.columns if each not in columns)
+    names = tuple(each.name for each in columns)
     warehouse = current_context().settings.warehouse_uri
-    found, reason = None, None
     if not columns:
-        reason = "None of its columns has a type that the service reads."
-    elif not _is_own(caller, version, warehouse):
-        reason = "Its files are not in the warehouse of this service, so it does not read them."
-    else:
-        store = STORES.get(version.store)
-        names = [each.name for each in columns]
-        try:
-            found = store.local_rows(
-                [replace(version, columns=columns)], names, frozenset(), MAX_ROWS, warehouse
-            )
-        except ResourceError:  # its message names the place
-            reason = "Its files are gone or changed: retention or another program removed them."
-        if found is None and reason is None:
-            reason = f"Only Spark reads its {version.format} files."
-    rows = found or []
-    values = {each.name: [_short(row[each.name]) for row in rows] for each in columns} if rows else {}
-    return Rows(version, values, len(rows), left_out, reason)
+        return StoredRows(names, None, "None of its columns has a type that the service reads.")
+    if not _is_own(caller, version, warehouse):
+        return StoredRows(
+            names, None, "Its files are not in the warehouse of this service, so it does not read them."
+        )
+    store = STORES.get(version.store)
+    try:
+        found = store.local_rows([replace(version, columns=columns)], names, frozenset(), count, warehouse)
+    except ResourceError:  # its message names the place
+        reason = "Its files are gone or changed: retention or another program removed them."
+        return StoredRows(names, None, reason)
+    return StoredRows(
+        names, found, None if found is not None else f"Only Spark reads its {version.format} files."
+    )
 
 
 def _is_own(caller: Caller, version: Version, warehouse: str) -> bool:

@@ -14,6 +14,7 @@ from headrace.api.datasets.datasets import (
     list_versions,
     show_version,
 )
+from headrace.api.datasets.differences import show_differences
 from headrace.api.datasets.rows import show_rows
 from headrace.api.paging import Cursor
 from headrace.api.subjects import Database, Partition
@@ -89,7 +90,7 @@ def compare_versions(
     after: Tag = None,
     partition: Partition = None,
 ) -> Response:
-    """Show how two versions differ in columns, statistics, rows, checks and inputs."""
+    """Show how two versions differ in columns, statistics, rows, keys, checks and inputs."""
     versions = answered(list_versions(engine, caller, dataset, partition))["items"]
     pair = [
         answered(show_version(engine, caller, dataset, tag, partition, with_run=False))["version"]
@@ -107,4 +108,7 @@ def compare_versions(
         after=after,
         partition=partition,
         differences=compared(*pair) if len(pair) == 2 else None,
+        keys=answered(show_differences(engine, caller, dataset, before, after, partition))
+        if before and after
+        else None,
     )

@@ -412,6 +412,7 @@ _QUERIES = {
     "/api/v1/run": "run={run_id}",
     "/api/v1/sla/history": "key=crm/people",
     "/api/v1/sla/explanation": "key=crm/people",
+    "/api/v1/dataset/{dataset:key}/differences": "before={tag}&after={tag}",
     "/api/v1/dataset/{dataset:key}/column-lineage-changes": "before={tag}&after={tag}",
 }
 
