@@ -28,7 +28,7 @@ BEGIN
             'CASE subject_type WHEN ''DATASET'' '
             'THEN EXISTS (SELECT FROM catalog.dataset_name seen WHERE seen.name_id = subject_id) '
             'ELSE EXISTS (SELECT FROM catalog.process seen WHERE seen.process_id = subject_id) END'
-        WHEN name IN ('alert', 'alert_event', 'incident') THEN
+        WHEN ARRAY['dataset_id', 'process_id'] <@ has THEN  -- a row is about one or the other
             format('CASE WHEN process_id IS NULL '
                    'THEN EXISTS (SELECT FROM catalog.dataset seen WHERE seen.dataset_id = %1$I.dataset_id) '
                    'ELSE EXISTS (SELECT FROM catalog.process seen WHERE seen.process_id = %1$I.process_id) END', name)

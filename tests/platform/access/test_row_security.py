@@ -193,6 +193,20 @@ def test_the_bottleneck_is_shown_only_to_callers_who_may_see_it(two: Any) -> Non
         assert (objective.key, objective.waits_for, objective.waits_minutes) == ("crm/people", named, 5)
 
 
+def test_objectives_of_processes_are_seen_by_those_who_see_the_process(two: Any) -> None:
+    with transaction(two) as cursor:
+        cursor.execute(
+            "UPDATE catalog.sla_objective SET dataset_id = NULL, process_id = process.process_id "
+            "FROM catalog.process WHERE process_key = 'mart/report' AND process.organisation_id = %s",
+            [current_context().organisation_id],
+        )
+        assert cursor.rowcount >= 1
+    with act_as(narrow("mart")):
+        assert [each.key for each in sla_statuses(two)] == ["mart/report"]
+    with act_as(narrow("crm")):
+        assert sla_statuses(two) == []
+
+
 def test_who_has_no_domain_sees_the_datasets_that_are_named(two: Any) -> None:
     with act_as(narrow(datasets=["raw/flights", "mart/delays"])):
         assert [row.key for row in queries.datasets(two).rows] == ["mart/delays", "raw/flights"]
