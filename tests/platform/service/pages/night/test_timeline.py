@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.pages.timeline import WIDTH, Row, rows, ticks
+from headrace.pages.night.timeline import WIDTH, Row, rows, ticks
 
 EVENING = datetime(2026, 11, 29, 18, tzinfo=UTC)
 MORNING = EVENING + timedelta(hours=12)

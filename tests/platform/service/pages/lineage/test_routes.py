@@ -14,7 +14,7 @@ from headrace.access.callers import Role
 from headrace.catalog.column_lineage import ColumnLineage, ColumnSource, How, LineageOfOutput, Subtype
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
 from headrace.database.connection import transaction
-from headrace.pages.graph.folding import MAX_NEIGHBOURS
+from headrace.pages.lineage.folding import MAX_NEIGHBOURS
 from headrace.registration.declarations import register
 from tests.platform.service.conftest import DATASETS, PROCESSES, put
 from tests.platform.service.pages.conftest import Browse

@@ -7,7 +7,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.pages.graph.layout import GAP_Y, HEIGHT, WIDTH, Drawing, drawing
+from headrace.pages.lineage.layout import GAP_Y, HEIGHT, WIDTH, Drawing, drawing
 
 Graph = tuple[list[str], list[tuple[str, str]]]
 

@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from headrace.api.night import show_night
 from headrace.api.subjects import Database
-from headrace.pages import timeline
 from headrace.pages.forms import Time
+from headrace.pages.night import timeline
 from headrace.pages.rendering import answered, page
 from headrace.pages.sessions import Viewer
 

@@ -23,8 +23,8 @@ from headrace.context import current_context
 from headrace.errors import UnknownDataset
 from headrace.pages.downloads import csv_file, file
 from headrace.pages.forms import Time
-from headrace.pages.graph.folding import MAX_NODES, Graph, graph
-from headrace.pages.graph.layout import HEIGHT, WIDTH, drawing
+from headrace.pages.lineage.folding import MAX_NODES, Graph, graph
+from headrace.pages.lineage.layout import HEIGHT, WIDTH, drawing
 from headrace.pages.rendering import answered, page, rendered
 from headrace.pages.sessions import Viewer
 from headrace.slas.queries import WORST_FIRST
