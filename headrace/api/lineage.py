@@ -14,14 +14,24 @@ from headrace import queries
 from headrace.access.sensitivity import Public, SubjectKey
 from headrace.api.paging import Cursor, Limit, cursor_of, place_of
 from headrace.api.responses import shown
-from headrace.api.subjects import AsOf, Database, Dataset, Partition, Process, Reader
+from headrace.api.subjects import (
+    AsOf,
+    Database,
+    Dataset,
+    Kind,
+    Partition,
+    Process,
+    Reader,
+    subject_named,
+)
 from headrace.http.problems import RequestRefused
 from headrace.queries.columns import ColumnPlace, check_column
+from headrace.queries.graph.paths import Ends, Paths, shortest_paths
+from headrace.queries.graph.process_lineage import ProcessLineage, process_lineage
 from headrace.queries.impact import MAX_DEPTH, impact
 from headrace.queries.impact import Reader as Hit
 from headrace.queries.lineage import MAX_NODES
 from headrace.queries.names import ColumnEdge, column_lineage
-from headrace.queries.process_lineage import ProcessLineage, process_lineage
 from headrace.queries.rows import Direction, Lineage, VersionLineage
 
 router = APIRouter(prefix="/api/v1", tags=["lineage"])
@@ -79,6 +89,8 @@ Nodes = Annotated[
     int, Query(ge=1, le=MAX_NODES, description="Maximum number of nodes; not for level column.")
 ]
 Depth = Annotated[int, Query(ge=1, le=100, description="Maximum number of steps.")]
+End = Annotated[str, Query(max_length=4000, description="Key or id of a dataset, or else of a process.")]
+EndKind = Annotated[Kind | None, Query(description="Its kind, where both have this key.")]
 
 
 @router.get(
@@ -152,6 +164,28 @@ def show_process_lineage(
 ) -> Response:
     """Show alternating datasets and processes; each edge is a step."""
     found = process_lineage(engine, process, way.direction, depth, as_of=as_of, max_nodes=nodes)
+    return shown(engine, caller, found)
+
+
+@router.get("/lineage/path", summary="Show the shortest paths between two nodes", response_model=Paths)
+def show_paths(
+    engine: Database,
+    caller: Reader,
+    source: End,
+    target: End,
+    source_kind: EndKind = None,
+    target_kind: EndKind = None,
+    as_of: AsOf = None,
+) -> Response:
+    """Show all datasets and processes on the shortest paths from source to target, in the direction of the data.
+
+    A path leads over what the caller may see. `steps` is null if the two are not connected in this direction.
+    """
+    ends = [
+        subject_named(engine, caller, key, kind)
+        for key, kind in ((source, source_kind), (target, target_kind))
+    ]
+    found = shortest_paths(engine, Ends(*((each.id, each.kind, each.key) for each in ends)), as_of)
     return shown(engine, caller, found)
 
 
