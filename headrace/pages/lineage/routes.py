@@ -17,7 +17,15 @@ from starlette.responses import Response
 from headrace.access.callers import Caller
 from headrace.api.datasets.datasets import show_dataset
 from headrace.api.datasets.search import find_datasets
-from headrace.api.lineage import Level, Way, show_impact, show_lineage, show_paths, show_process_lineage
+from headrace.api.lineage import (
+    Level,
+    Way,
+    show_impact,
+    show_lineage,
+    show_paths,
+    show_process_impact,
+    show_process_lineage,
+)
 from headrace.api.paging import Cursor
 from headrace.api.slas import list_sla_statuses
 from headrace.api.subjects import Database, Kind, Subject, dataset_named, process_named, subject_named
@@ -31,6 +39,7 @@ from headrace.pages.lineage.layout import HEIGHT, WIDTH, drawing
 from headrace.pages.rendering import answered, page, rendered
 from headrace.pages.sessions import Viewer
 from headrace.queries.filters import ALL_DATASETS
+from headrace.queries.names import DatasetRef
 from headrace.slas.queries import WORST_FIRST
 
 router = APIRouter(include_in_schema=False)
@@ -75,13 +84,13 @@ def show_lineage_page(
     the two. status, owner: only what has them, the rest folded. group: in a lane each. show: only the
     readers, which take longer to find. format: the drawing, or the readers."""
     start = subject_named(engine, caller, key, kind)
-    if start.kind == "DATASET" and format == "csv":
-        readers = _impact(engine, caller, start.key, as_of, None, _MAX_EXPORTED)["items"]
+    if format == "csv":
+        readers = _impact(engine, caller, start, as_of, None, _MAX_EXPORTED)["items"]
         rows = ([each[name] for name in _COLUMNS] for each in readers)
         return csv_file(f"{start.key}-impact.csv", ("steps", *_COLUMNS[1:]), rows)
-    if start.kind == "DATASET" and show == "impact":
-        impact = _impact(engine, caller, start.key, as_of, cursor, _MAX_READERS)
-        return page(request, "lineage_impact.html", key=start.key, impact=impact)
+    if show == "impact":
+        impact = _impact(engine, caller, start, as_of, cursor, _MAX_READERS)
+        return page(request, "lineage_impact.html", key=start.key, kind=start.kind, impact=impact)
     path = _path(engine, caller, start, to.strip(), as_of) if to.strip() else None
     if path and path.answer:
         found = path_graph(str(start.id), path.answer)
@@ -226,9 +235,11 @@ def _sources(found: Graph) -> dict[str, list[str]]:
 
 
 def _impact(
-    engine: Engine, caller: Caller, key: str, at: datetime | None, cursor: str | None, limit: int
+    engine: Engine, caller: Caller, start: Subject, at: datetime | None, cursor: str | None, limit: int
 ) -> Any:  # noqa: ANN401 - JSON
-    dataset = dataset_named(engine, caller, key)
+    if start.kind == "PROCESS":
+        return answered(show_process_impact(engine, caller, start.id, None, at, cursor, limit))
+    dataset = DatasetRef(start.id, start.key)
     return answered(show_impact(engine, caller, dataset, None, at, cursor, limit))
 
 

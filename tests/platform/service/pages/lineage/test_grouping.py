@@ -20,7 +20,7 @@ def made(*edges: str, nodes: str = "", boxes: dict[str, str] | None = None) -> G
                  box=(boxes or {}).get(each))
             for each in names
         ),
-        tuple(Edge(source, target, "CONSUMES", None) for source, target in edges),
+        tuple(Edge(each[0], each[1], "CONSUMES", None) for each in edges),
     )  # fmt: skip
 
 

@@ -92,7 +92,6 @@ def test_a_process_of_the_same_key_is_asked_for_by_its_kind(browse: Browse) -> N
 
     page = browser.open("/lineage/mart/delays?kind=PROCESS")
     assert sorted(_drawn(page)) == ["Dataset mart/delays", "Dataset raw/flights", "Process mart/delays"]
-    assert "affected by a change" not in page
     browser.open("/lineage/raw/flights?kind=PROCESS", 404)
 
 
@@ -308,3 +307,23 @@ def test_groups_are_drawn_as_lanes(browse: Browse) -> None:
     assert ">Spark</text>" in by_technology
     assert ">no technology</text>" in by_technology
     browser.open("/lineage/mart/delays?group=colour", 422)
+
+
+def test_what_is_downstream_of_a_process_is_listed_with_its_owners(browse: Browse) -> None:
+    browser = browse()
+    assert "kind=PROCESS&amp;show=impact" in browser.open("/processes/mart/delays")
+
+    page = browser.open("/lineage/mart/delays?kind=PROCESS&show=impact")
+    assert "2 datasets and 1 process<" in page.replace(" </span>", "</span>")
+    assert "team:board" in page
+    answer = browser.client.get("/lineage/mart/delays?kind=PROCESS&format=csv")
+    assert [row[:4] for row in csv.reader(answer.text.splitlines())] == [
+        ["steps", "kind", "key", "owners"],
+        ["1", "DATASET", "mart/delays", "team:data"],
+        ["2", "PROCESS", "mart/report", ""],
+        ["3", "DATASET", "mart/report", "team:board"],
+    ]
+    assert "Nothing downstream of it is known" not in page
+    narrow = browse(domain="raw", user="rob")
+    narrow.open("/lineage/mart/report?kind=PROCESS&show=impact", 404)
+    assert "mart/report" not in narrow.open("/lineage/mart/delays?kind=PROCESS&show=impact")
