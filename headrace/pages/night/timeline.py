@@ -35,6 +35,21 @@ class Mark:
     is_forecast: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The planned run of a process: of one that has not started, the expected run from `left`, `width` units wide.
+
+    slack: how much later it could end without moving a deadline or the end of the night. is_critical: on the critical
+    path.
+    """
+
+    run: Mapping[str, Any]
+    left: float
+    width: float
+    slack: timedelta
+    is_critical: bool
+
+
 @dataclass(slots=True)
 class Row:
     """A process with its bars and marks; earlier: its bars in the night that is compared. members: those of a box."""
@@ -44,12 +59,23 @@ class Row:
     marks: list[Mark] = field(default_factory=list)
     earlier: list[Bar] = field(default_factory=list)
     members: list[Row] = field(default_factory=list)
+    plan: Plan | None = None
 
     @property
     def begin(self) -> float:
         """Where its first bar or mark is."""
-        bars, marks = [*self.bars, *self.earlier], self.marks
-        return min([*(bar.left for bar in bars), *(mark.left for mark in marks)], default=WIDTH)
+        bars = [*self.bars, *self.earlier, *((self.plan,) if self.plan else ())]
+        return min([*(bar.left for bar in bars), *(mark.left for mark in self.marks)], default=WIDTH)
+
+    @property
+    def is_expected(self) -> bool:
+        """It has not started, and is expected to."""
+        return self.plan is not None and self.plan.run["is_expected"]
+
+    @property
+    def is_critical(self) -> bool:
+        """It is on the critical path."""
+        return self.plan is not None and self.plan.is_critical
 
     @property
     def states(self) -> set[str]:
@@ -75,7 +101,12 @@ class Tick:
     left: float
 
 
-def rows(night: Mapping[str, Any], now: datetime, compared: Mapping[str, Any] | None = None) -> list[Row]:
+def rows(
+    night: Mapping[str, Any],
+    now: datetime,
+    compared: Mapping[str, Any] | None = None,
+    plan: Mapping[str, Any] | None = None,
+) -> list[Row]:
     """Return the rows in the order in which they begin; runs of a box are members of its row."""
     since, until = moment(night["since"]), moment(night["until"])
     found: dict[str, Row] = {}
@@ -95,7 +126,37 @@ def rows(night: Mapping[str, Any], now: datetime, compared: Mapping[str, Any] | 
             row = found.setdefault(run["process_key"], Row(run["process_key"]))
             row.earlier.append(_bar(run, since - shift, until - shift, now))
             _note_box(boxes, run)
+    if plan is not None:
+        critical = set(plan["critical"])
+        for run in plan["runs"]:
+            key = run["process_key"]
+            row = found.setdefault(key, Row(key))
+            left = _place(moment(run["starts_at"]), since, until)
+            width = max(_MIN_WIDTH, _place(moment(run["ends_at"]), since, until) - left)
+            row.plan = Plan(run, left, width, timedelta(seconds=run["slack_seconds"]), key in critical)
+            _note_box(boxes, run)
     return _nested(found, boxes)
+
+
+def as_of(night: Mapping[str, Any], at: datetime) -> dict[str, Any]:
+    """Return the night as it was at a time: what had not ended was running, and what had not started was open."""
+    runs = []
+    for run in night["runs"]:
+        if moment(run["started_at"]) > at:
+            runs.append({**run, "state": "NOT_STARTED"})
+        elif run["ended_at"] is None or moment(run["ended_at"]) > at:
+            runs.append({**run, "state": "RUNNING", "ended_at": at.isoformat()})
+        else:
+            runs.append(run)
+    deadlines = [{**each, "state": _state(each, at), "expected_at": None} for each in night["deadlines"]]
+    return {**night, "runs": runs, "deadlines": deadlines}
+
+
+def _state(deadline: Mapping[str, Any], at: datetime) -> str:
+    arrived, due = deadline["arrived_at"], moment(deadline["deadline"])
+    if arrived and moment(arrived) <= at:
+        return "MET" if moment(arrived) <= due else "MET_LATE"
+    return "LATE" if due <= at else "DUE"
 
 
 def ticks(since: datetime, until: datetime) -> list[Tick]:
