@@ -14,7 +14,7 @@ from headrace.api.responses import shown
 from headrace.api.subjects import Database, Reader
 from headrace.estates.night_plan import NightPlan, night_plan
 from headrace.http.problems import RequestRefused
-from headrace.queries.night import Night, night
+from headrace.queries.night import MAX_RUNS, Night, night
 
 router = APIRouter(prefix="/api/v1", tags=["processes"])
 MAX_LENGTH = timedelta(days=7)
@@ -25,10 +25,19 @@ Until = Annotated[AwareDatetime, Query(description="Until this time, at most sev
 
 
 @router.get("/night", summary="Show the runs and deadlines of a time", response_model=Night)
-def show_night(engine: Database, caller: Reader, since: Since, until: Until) -> Response:
+def show_night(
+    engine: Database,
+    caller: Reader,
+    since: Since,
+    until: Until,
+    q: Annotated[
+        str, Query(max_length=500, description="Only of processes with this in their key, in any case.")
+    ] = "",
+    limit: Annotated[int, Query(ge=1, le=MAX_RUNS, description="Maximum number of runs.")] = MAX_RUNS,
+) -> Response:
     """Show the runs of all schedulers that touch the time, and the deadlines in it with their outcome."""
     _refuse_wrong(since, until)
-    return shown(engine, caller, night(engine, since, until))
+    return shown(engine, caller, night(engine, since, until, q, limit))
 
 
 @router.get(

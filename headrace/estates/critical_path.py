@@ -90,7 +90,8 @@ def _graph(found: Mapping[str, Activity], dependencies: Iterable[tuple[str, str]
     graph.add_edges_from(pair for pair in pairs if pair[0] != pair[1] and not _overlap(*pair, found))
     graph.add_edges_from(inside, is_member=True)
     for cycle in list(nx.strongly_connected_components(graph)):
-        graph.remove_edges_from(list(graph.subgraph(cycle).edges))
+        if len(cycle) > 1:
+            graph.remove_edges_from(list(graph.subgraph(cycle).edges))
     return graph
 
 

@@ -53,7 +53,7 @@ class NightDeadline:
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """The runs and deadlines of a time, each by time; `truncated` if there are more than MAX_RUNS or MAX_DEADLINES."""
+    """The runs and deadlines of a time, each by time; `truncated` if there are more."""
 
     since: datetime
     until: datetime
@@ -62,20 +62,20 @@ class Night:
     truncated: bool
 
 
-def night(engine: Engine, since: datetime, until: datetime) -> Night:
-    """Return the runs and deadlines from `since` until `until`."""
-    time = {"since": since, "until": until}
-    runs = _rows(engine, "recent/night_runs", {**time, "limit": MAX_RUNS + 1})
+def night(engine: Engine, since: datetime, until: datetime, words: str = "", limit: int = MAX_RUNS) -> Night:
+    """Return the runs and deadlines from `since` until `until`. words: in the key of the process."""
+    time = {"since": since, "until": until, "words": words.lower()}
+    runs = _rows(engine, "recent/night_runs", {**time, "limit": limit + 1})
     deadlines = _rows(engine, "recent/night_deadlines", {**time, "limit": MAX_DEADLINES + 1})
     return Night(
         since,
         until,
-        tuple(NightRun(**{**row, "state": RunState(row["state"])}) for row in runs[:MAX_RUNS]),
+        tuple(NightRun(**{**row, "state": RunState(row["state"])}) for row in runs[:limit]),
         tuple(
             NightDeadline(**{**row, "process_keys": tuple(row["process_keys"])})
             for row in deadlines[:MAX_DEADLINES]
         ),
-        len(runs) > MAX_RUNS or len(deadlines) > MAX_DEADLINES,
+        len(runs) > limit or len(deadlines) > MAX_DEADLINES,
     )
 
 

@@ -20,6 +20,7 @@ from headrace.pages.sessions import Viewer
 router = APIRouter(include_in_schema=False)
 _MAX_HOURS = 168
 Minute = Annotated[int, Field(ge=0, le=60 * _MAX_HOURS)]
+_MAX_RUNS = 2000  # of a night
 MAX_ROWS = 300  # drawn at once; the filter finds the others
 
 
@@ -45,8 +46,8 @@ def show_night_page(
     now = datetime.now(UTC)
     length = timedelta(hours=hours)
     begin = since or (now - length * 3 / 4).replace(minute=0, second=0, microsecond=0)
-    night = answered(show_night(engine, caller, begin, begin + length))
-    other = answered(show_night(engine, caller, compare, compare + length)) if compare else None
+    night = answered(show_night(engine, caller, begin, begin + length, q, _MAX_RUNS))
+    other = answered(show_night(engine, caller, compare, compare + length, q, _MAX_RUNS)) if compare else None
     at = None if minute is None else min(begin + timedelta(minutes=minute), begin + length, now)
     planned = None
     if at is not None:

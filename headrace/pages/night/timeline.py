@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from headrace.pages.rendering import moment
@@ -18,12 +19,12 @@ _MIN_WIDTH = 2.0  # units of a bar, so that a short run is seen
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A run: from `left`, `width` units wide; began: how long after the start of its night."""
+    """A run: from `left`, `width` units wide; began: seconds after the start of its night."""
 
     run: Mapping[str, Any]
     left: float
     width: float
-    began: timedelta
+    began: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +51,54 @@ class Plan:
     is_critical: bool
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """The place of each time from `since`, in `length` seconds. now: the end of runs that have not ended."""
+
+    since: float
+    length: float
+    now: datetime
+
+    def left(self, at: str | datetime) -> float:
+        share = (moment(at).timestamp() - self.since) / self.length
+        return round(min(1.0, max(0.0, share)) * WIDTH, 2)
+
+
+@dataclass
 class Row:
-    """A process with its bars and marks; earlier: its bars in the night that is compared. members: those of a box."""
+    """A process with its runs and marks, in a time; past: its runs in the night that is compared. members: those of a
+    box. Bars are laid out when they are drawn: there are more rows than are."""
 
     key: str
-    bars: list[Bar] = field(default_factory=list)
+    scale: _Scale
+    runs: list[Mapping[str, Any]] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
-    earlier: list[Bar] = field(default_factory=list)
+    past: list[Mapping[str, Any]] = field(default_factory=list)
+    past_scale: _Scale | None = None
     members: list[Row] = field(default_factory=list)
     plan: Plan | None = None
+
+    @cached_property
+    def bars(self) -> list[Bar]:
+        """The bars of its runs."""
+        return [_bar(run, self.scale) for run in self.runs]
+
+    @cached_property
+    def earlier(self) -> list[Bar]:
+        """The bars of its runs in the night that is compared."""
+        return [_bar(run, self.past_scale) for run in self.past] if self.past_scale else []
 
     @property
     def begin(self) -> float:
         """Where its first bar or mark is."""
-        bars = [*self.bars, *self.earlier, *((self.plan,) if self.plan else ())]
-        return min([*(bar.left for bar in bars), *(mark.left for mark in self.marks)], default=WIDTH)
+        lefts = [mark.left for mark in self.marks]
+        if self.runs:
+            lefts.append(self.scale.left(self.runs[0]["started_at"]))
+        if self.past and self.past_scale:
+            lefts.append(self.past_scale.left(self.past[0]["started_at"]))
+        if self.plan:
+            lefts.append(self.plan.left)
+        return min(lefts, default=WIDTH)
 
     @property
     def is_expected(self) -> bool:
@@ -80,7 +113,7 @@ class Row:
     @property
     def states(self) -> set[str]:
         """The states of its runs and of those of its members."""
-        return {bar.run["state"] for bar in self.bars}.union(*(row.states for row in self.members))
+        return {run["state"] for run in self.runs}.union(*(row.states for row in self.members))
 
     @property
     def difference(self) -> tuple[timedelta, timedelta] | None:
@@ -90,7 +123,7 @@ class Row:
         now, then = self.bars[0].run, self.earlier[0].run
         if now["ended_at"] is None or then["ended_at"] is None:
             return None
-        return self.bars[0].began - self.earlier[0].began, _took(now) - _took(then)
+        return timedelta(seconds=self.bars[0].began - self.earlier[0].began), _took(now) - _took(then)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,32 +141,31 @@ def rows(
     plan: Mapping[str, Any] | None = None,
 ) -> list[Row]:
     """Return the rows in the order in which they begin; runs of a box are members of its row."""
-    since, until = moment(night["since"]), moment(night["until"])
+    scale = _scale(moment(night["since"]), moment(night["until"]), now)
     found: dict[str, Row] = {}
     boxes: dict[str, str] = {}
     for run in night["runs"]:
-        found.setdefault(run["process_key"], Row(run["process_key"])).bars.append(
-            _bar(run, since, until, now)
-        )
+        _row(found, run["process_key"], scale).runs.append(run)
         _note_box(boxes, run)
     for deadline in night["deadlines"]:
         for key in deadline["process_keys"] or [deadline["key"]]:
-            row = found.setdefault(key, Row(key))
-            row.marks += _marks(deadline, since, until)
+            _row(found, key, scale).marks.extend(_marks(deadline, scale))
     if compared is not None:
-        shift = since - moment(compared["since"])
+        other = _Scale(moment(compared["since"]).timestamp(), scale.length, now)
         for run in compared["runs"]:
-            row = found.setdefault(run["process_key"], Row(run["process_key"]))
-            row.earlier.append(_bar(run, since - shift, until - shift, now))
+            row = _row(found, run["process_key"], scale)
+            row.past.append(run)
+            row.past_scale = other
             _note_box(boxes, run)
     if plan is not None:
         critical = set(plan["critical"])
         for run in plan["runs"]:
             key = run["process_key"]
-            row = found.setdefault(key, Row(key))
-            left = _place(moment(run["starts_at"]), since, until)
-            width = max(_MIN_WIDTH, _place(moment(run["ends_at"]), since, until) - left)
-            row.plan = Plan(run, left, width, timedelta(seconds=run["slack_seconds"]), key in critical)
+            left = scale.left(run["starts_at"])
+            width = max(_MIN_WIDTH, scale.left(run["ends_at"]) - left)
+            _row(found, key, scale).plan = Plan(
+                run, left, width, timedelta(seconds=run["slack_seconds"]), key in critical
+            )
             _note_box(boxes, run)
     return _nested(found, boxes)
 
@@ -165,7 +197,8 @@ def ticks(since: datetime, until: datetime) -> list[Tick]:
     step = next((each for each in _STEPS if hours / each <= _MAX_TICKS), _STEPS[-1])
     number = math.ceil(hours / step)
     times = [since + timedelta(hours=step * place) for place in range(number)]
-    return [Tick(at, _place(at, since, until)) for at in times]
+    scale = _scale(since, until, since)
+    return [Tick(at, scale.left(at)) for at in times]
 
 
 def _note_box(boxes: dict[str, str], run: Mapping[str, Any]) -> None:
@@ -197,21 +230,28 @@ def _is_inside(box: str | None, key: str, boxes: Mapping[str, str]) -> bool:
     return False
 
 
-def _bar(run: Mapping[str, Any], since: datetime, until: datetime, now: datetime) -> Bar:
-    left = _place(moment(run["started_at"]), since, until)
-    right = _place(moment(run["ended_at"]) if run["ended_at"] else now, since, until)
-    return Bar(run, left, max(_MIN_WIDTH, right - left), moment(run["started_at"]) - since)
+def _row(found: dict[str, Row], key: str, scale: _Scale) -> Row:
+    row = found.get(key)
+    if row is None:
+        row = found[key] = Row(key, scale)
+    return row
 
 
-def _marks(deadline: Mapping[str, Any], since: datetime, until: datetime) -> Iterable[Mark]:
-    yield Mark(deadline, _place(moment(deadline["deadline"]), since, until))
+def _scale(since: datetime, until: datetime, now: datetime) -> _Scale:
+    return _Scale(since.timestamp(), (until - since).total_seconds(), now)
+
+
+def _bar(run: Mapping[str, Any], scale: _Scale) -> Bar:
+    left = scale.left(run["started_at"])
+    width = max(_MIN_WIDTH, scale.left(run["ended_at"] or scale.now) - left)
+    return Bar(run, left, width, moment(run["started_at"]).timestamp() - scale.since)
+
+
+def _marks(deadline: Mapping[str, Any], scale: _Scale) -> Iterable[Mark]:
+    yield Mark(deadline, scale.left(deadline["deadline"]))
     expected = deadline["expected_at"]
-    if expected and since <= moment(expected) < until:
-        yield Mark(deadline, _place(moment(expected), since, until), is_forecast=True)
-
-
-def _place(at: datetime, since: datetime, until: datetime) -> float:
-    return round(min(1.0, max(0.0, (at - since) / (until - since))) * WIDTH, 2)
+    if expected and 0 <= moment(expected).timestamp() - scale.since < scale.length:
+        yield Mark(deadline, scale.left(expected), is_forecast=True)
 
 
 def _took(run: Mapping[str, Any]) -> timedelta:

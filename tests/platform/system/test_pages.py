@@ -268,3 +268,16 @@ def test_a_lineage_is_saved_as_png(visit: Visiting, tmp_path: Path) -> None:
     assert content.startswith(b"\x89PNG")
     assert len(content) > 5_000
     assert visited.problems == []
+
+
+def test_the_plan_of_the_night_follows_the_page_and_a_slider_goes_back_in_time(visit: Visiting) -> None:
+    visited = visit("/night")
+    page = visited.page
+    expect(page.get_by_role("columnheader", name="Slack")).to_be_visible()
+    expect(page.get_by_text("Critical path to").last).to_be_visible()
+
+    page.get_by_role("slider").fill("0")
+    expect(page.get_by_text("As it was at").last).to_be_visible()
+    expect(page.get_by_role("cell", name="Not started").first).to_be_visible()
+    assert "minute=0" in page.url
+    assert visited.problems == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from uuid import UUID, uuid4
 
 import pytest
@@ -10,6 +11,7 @@ from sqlalchemy import Engine
 
 from headrace.database.connection import transaction
 from headrace.publishing.runs import attempt
+from headrace.queries.night import night
 from tests.platform.service.pages.conftest import Browse
 
 MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -152,3 +154,14 @@ def test_a_night_as_it_was_at_a_time(browse: Browse, catalog: Engine) -> None:
     assert ": 2 succeeded." in browser.open("/night?since=2026-01-01T00:00&minute=600")
     assert "Show it as it is now" not in browser.open("/night?since=2026-01-01T00:00&minute=")
     assert "query.minute" in browser.open("/night?minute=-1", 422)
+
+
+def test_a_name_and_a_limit_choose_the_runs(catalog: Engine, run_id: UUID) -> None:
+    with attempt(catalog, run_id=uuid4(), process_key="mart/report"):
+        pass
+    now = datetime.now(UTC)
+    found = partial(night, catalog, now - timedelta(hours=1), now + timedelta(hours=1))
+
+    assert [run.process_key for run in found("REPORT").runs] == ["mart/report"]
+    assert not found("%").runs
+    assert (len(found(limit=1).runs), found(limit=1).truncated) == (1, True)
