@@ -193,7 +193,7 @@ def show_paths(
         subject_named(engine, caller, key, kind)
         for key, kind in ((source, source_kind), (target, target_kind))
     ]
-    found = shortest_paths(engine, Ends(*((each.id, each.kind, each.key) for each in ends)), as_of)
+    found = shortest_paths(engine, Ends(*(each.id for each in ends)), as_of)
     return shown(engine, caller, found)
 
 

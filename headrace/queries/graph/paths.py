@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
+from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.access.sensitivity import Public, SubjectKey
@@ -19,17 +20,26 @@ MAX_VISITED = 20_000  # nodes that a search visits
 MAX_NODES = 300  # on shortest paths
 MAX_STEPS = MAX_NODES - 1  # of a path
 
-# From near to far, with or against the data: near, far, role, condition, and key and kind of the far node.
-Step = Mapping[str, Any]
-Steps = Callable[[Collection[UUID], bool], Iterable[Step]]
+
+class Steps(Protocol):
+    """The steps of a graph, with or against the data, and what its nodes are."""
+
+    def reached(self, nodes: Collection[UUID], up: bool) -> Iterable[UUID]:
+        """Return the nodes one step from any of these."""
+
+    def edges(self, nodes: Collection[UUID], up: bool) -> Iterable[Mapping[str, Any]]:
+        """Return the steps from these nodes: near, far, role and condition."""
+
+    def named(self, nodes: Collection[UUID]) -> Mapping[UUID, tuple[str, str]]:
+        """Return kind and key of each node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The two nodes that a path is between: id, kind and key."""
+    """The two nodes that a path is between."""
 
-    source: tuple[UUID, str, str]
-    target: tuple[UUID, str, str]
+    source: UUID
+    target: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,100 +69,95 @@ class Paths:
 
 @dataclass(slots=True)
 class _Side:
-    """The search from one end. depths: of the visited nodes; links: their neighbours one step nearer to the end."""
+    """The search from one end. layers: the nodes by their number of steps from it; seen: all of them."""
 
     up: bool
-    frontier: list[UUID]
-    depths: dict[UUID, int]
-    links: dict[UUID, set[UUID]] = field(default_factory=dict)
+    layers: list[set[UUID]]
+    seen: set[UUID]
+
+
+@dataclass(frozen=True, slots=True)
+class _Visible:
+    """The steps that the caller may see at a time."""
+
+    cursor: Cursor[Any]
+    at: datetime
+
+    def reached(self, nodes: Collection[UUID], up: bool) -> Iterable[UUID]:
+        return (row["far"] for row in self._rows("path_reach", nodes, up))
+
+    def edges(self, nodes: Collection[UUID], up: bool) -> Iterable[Mapping[str, Any]]:
+        return self._rows("path_edges", nodes, up)
+
+    def named(self, nodes: Collection[UUID]) -> Mapping[UUID, tuple[str, str]]:
+        rows = statement("lineage/path_nodes").execute(self.cursor, {"ids": list(nodes)})
+        return {row["id"]: (row["kind"], row["key"]) for row in rows}
+
+    def _rows(self, name: str, nodes: Collection[UUID], up: bool) -> list[dict[str, Any]]:
+        parameters = {"ids": list(nodes), "up": up, "at": self.at}
+        return statement(f"lineage/{name}").execute(self.cursor, parameters).fetchall()
 
 
 def shortest_paths(engine: Engine, ends: Ends, as_of: datetime | None = None) -> Paths:
     """Return the shortest paths by current edges or those at `as_of`, over nodes that the caller may see."""
-    at = as_of or datetime.now(UTC)
     with transaction(engine) as cursor:
-
-        def steps(nodes: Collection[UUID], up: bool) -> Iterable[Step]:
-            parameters = {"ids": list(nodes), "up": up, "at": at}
-            return statement("lineage/path_step").execute(cursor, parameters).fetchall()
-
-        return search(ends, steps)
+        return search(ends, _Visible(cursor, as_of or datetime.now(UTC)))
 
 
 def search(ends: Ends, steps: Steps) -> Paths:
     """Search from both ends in turn, from the one with fewer nodes to visit next, until the two meet."""
-    source, target = ends.source[0], ends.target[0]
-    known: dict[UUID, tuple[str, str]] = {each[0]: each[1:] for each in (ends.source, ends.target)}
-    edges: dict[tuple[UUID, UUID, str], set[str]] = {}
-    sides = (_Side(False, [source], {source: 0}), _Side(True, [target], {target: 0}))
-    truncated = False
-    met = {source} & {target}
-    while not met:
-        side = min(sides, key=lambda each: len(each.frontier))
-        if not side.frontier:
-            break
-        if len(known) > MAX_VISITED or sum(max(each.depths.values()) for each in sides) >= MAX_STEPS:
-            truncated = True
-            break
-        _expand(side, steps(side.frontier, side.up), known, edges)
-        met = sides[0].depths.keys() & sides[1].depths.keys()
-    if not met:
-        return Paths(None, 0, (), (), truncated)
-    total = min(sides[0].depths[each] + sides[1].depths[each] for each in met)
-    return _paths(sides, met, total, known, edges)
-
-
-def _expand(
-    side: _Side,
-    found: Iterable[Step],
-    known: dict[UUID, tuple[str, str]],
-    edges: dict[tuple[UUID, UUID, str], set[str]],
-) -> None:
-    depth = side.depths[side.frontier[0]] + 1
-    fresh: dict[UUID, None] = {}
-    for step in found:
-        near, far = step["near"], step["far"]
-        if side.depths.setdefault(far, depth) != depth:
-            continue
-        known[far] = step["kind"], step["key"]
-        fresh[far] = None
-        side.links.setdefault(far, set()).add(near)
-        edge = (far, near, step["role"]) if side.up else (near, far, step["role"])
-        edges.setdefault(edge, set()).update({step["condition"]} - {None})
-    side.frontier = list(fresh)
-
-
-def _paths(
-    sides: tuple[_Side, _Side],
-    met: Collection[UUID],
-    total: int,
-    known: Mapping[UUID, tuple[str, str]],
-    edges: Mapping[tuple[UUID, UUID, str], set[str]],
-) -> Paths:
+    sides = tuple(_Side(up, [{end}], {end}) for up, end in ((False, ends.source), (True, ends.target)))
     forward, backward = sides
-    depths = {each: forward.depths[each] for each in met}
+    met = forward.seen & backward.seen
+    while not met:
+        side, other = sorted(sides, key=lambda each: len(each.layers[-1]))
+        if not side.layers[-1]:
+            return Paths(None, 0, (), (), truncated=False)
+        length = len(forward.layers) + len(backward.layers) - 2
+        if len(forward.seen) + len(backward.seen) > MAX_VISITED or length >= MAX_STEPS:
+            return Paths(None, 0, (), (), truncated=True)
+        fresh = set(steps.reached(side.layers[-1], side.up)) - side.seen
+        side.layers.append(fresh)
+        side.seen |= fresh
+        met = fresh & other.seen
+    return _paths(forward, backward, met, steps)
+
+
+def _paths(forward: _Side, backward: _Side, met: set[UUID], steps: Steps) -> Paths:
+    """Go back from where the two sides met to both ends, over the layers that were visited."""
+    middle = len(forward.layers) - 1
+    depths = dict.fromkeys(met, middle)
+    edges: dict[tuple[UUID, UUID, str], set[str]] = {}
     before: dict[UUID, set[UUID]] = {}
     after: dict[UUID, set[UUID]] = {}
-    for side, near, far in ((forward, before, after), (backward, after, before)):
-        frontier = list(met)
-        while frontier:
-            following: dict[UUID, None] = {}
-            for node in frontier:
-                for each in side.links.get(node, ()):
-                    near.setdefault(node, set()).add(each)
-                    far.setdefault(each, set()).add(node)
-                    depths.setdefault(each, depths[node] + (1 if side.up else -1))
-                    following[each] = None
-            frontier = list(following)
-    order = sorted(depths, key=lambda each: (depths[each], known[each][1], known[each][0]))
+    for side in (forward, backward):
+        current = met
+        for distance, layer in enumerate(reversed(side.layers[:-1]), 1):
+            following: set[UUID] = set()
+            for step in steps.edges(current, not side.up):
+                if step["far"] not in layer:
+                    continue
+                following.add(step["far"])
+                pair = (step["near"], step["far"]) if side.up else (step["far"], step["near"])
+                edges.setdefault((*pair, step["role"]), set()).update({step["condition"]} - {None})
+                after.setdefault(pair[0], set()).add(pair[1])
+                before.setdefault(pair[1], set()).add(pair[0])
+            depths.update(dict.fromkeys(following, middle + (distance if side.up else -distance)))
+            current = following
+    named = steps.named(depths)
+    order = sorted(depths, key=lambda each: (depths[each], *reversed(named[each])))
     kept = _some_whole_paths(order, before, after)
-    nodes = tuple(PathNode(each, *known[each], depths[each]) for each in order if each in kept)
-    shown = tuple(
-        ProcessEdge(source, target, role, ", ".join(sorted(conditions)) or None)
-        for (source, target, role), conditions in sorted(edges.items())
-        if source in kept and target in kept and target in after.get(source, ())
+    return Paths(
+        steps=len(forward.layers) + len(backward.layers) - 2,
+        count=len(depths),
+        nodes=tuple(PathNode(each, *named[each], depths[each]) for each in order if each in kept),
+        edges=tuple(
+            ProcessEdge(source, target, role, ", ".join(sorted(conditions)) or None)
+            for (source, target, role), conditions in sorted(edges.items())
+            if source in kept and target in kept
+        ),
+        truncated=False,
     )
-    return Paths(total, len(depths), nodes, shown, truncated=False)
 
 
 def _some_whole_paths(

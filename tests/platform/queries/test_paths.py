@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -13,19 +14,30 @@ from hypothesis import strategies as st
 from headrace.queries.graph.paths import MAX_NODES, Ends, Paths, search
 
 
+@dataclass(frozen=True)
+class Numbered:
+    """The steps of a graph of numbered datasets."""
+
+    pairs: frozenset[tuple[int, int]]
+
+    def reached(self, nodes: Collection[UUID], up: bool) -> Iterable[UUID]:
+        return [step["far"] for step in self.edges(nodes, up)]
+
+    def edges(self, nodes: Collection[UUID], up: bool) -> list[dict[str, Any]]:
+        steps = ((other, one) if up else (one, other) for one, other in self.pairs)
+        return [
+            {"near": UUID(int=near), "far": UUID(int=far), "role": "DERIVES", "condition": None}
+            for near, far in steps
+            if UUID(int=near) in nodes
+        ]
+
+    def named(self, nodes: Collection[UUID]) -> dict[UUID, tuple[str, str]]:
+        return {each: ("DATASET", f"d{each.int:05}") for each in nodes}
+
+
 def searched(edges: Iterable[tuple[int, int]], source: int, target: int) -> Paths:
     """The paths in a graph of numbered datasets."""
-
-    def steps(nodes: Collection[UUID], up: bool) -> list[dict[str, Any]]:
-        rows = ((other, one) if up else (one, other) for one, other in edges)
-        return [
-            {"near": UUID(int=near), "far": UUID(int=far), "role": "DERIVES", "condition": None,
-             "kind": "DATASET", "key": f"d{far:05}"}
-            for near, far in rows if UUID(int=near) in nodes
-        ]  # fmt: skip
-
-    ends = [(UUID(int=each), "DATASET", f"d{each:05}") for each in (source, target)]
-    return search(Ends(*ends), steps)
+    return search(Ends(UUID(int=source), UUID(int=target)), Numbered(frozenset(edges)))
 
 
 EDGES = st.sets(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=30)
