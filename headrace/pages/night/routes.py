@@ -20,6 +20,7 @@ from headrace.pages.sessions import Viewer
 router = APIRouter(include_in_schema=False)
 _MAX_HOURS = 168
 Minute = Annotated[int, Field(ge=0, le=60 * _MAX_HOURS)]
+_MAX_SUGGESTED = 100  # processes with a deadline
 _MAX_RUNS = 2000  # of a night
 MAX_ROWS = 300  # drawn at once; the filter finds the others
 
@@ -53,7 +54,7 @@ def show_night_page(
     if at is not None:
         night = timeline.as_of(night, at)
     elif plan:
-        planned = answered(show_night_plan(engine, caller, begin, begin + length, target or None))
+        planned = answered(show_night_plan(engine, caller, begin, begin + length, target.strip() or None))
     rows = [row for row in timeline.rows(night, at or now, other, planned) if _matches(row, q.casefold())]
     return page(
         request,
@@ -76,7 +77,7 @@ def show_night_page(
         states=Counter(run["state"] for run in night["runs"]),
         plan=planned,
         target=target,
-        due=sorted({key for each in night["deadlines"] for key in each["process_keys"]} | ({target} - {""})),
+        due=sorted({key for each in night["deadlines"] for key in each["process_keys"]})[:_MAX_SUGGESTED],
     )
 
 
