@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from sqlalchemy import Engine
 from starlette.responses import Response
 
 from headrace import queries
 from headrace.access.sensitivity import Public, SubjectKey
 from headrace.api.paging import Cursor, Limit, cursor_of, place_of
 from headrace.api.responses import shown
-from headrace.api.subjects import AsOf, Database, Dataset, Partition, Process, Reader
+from headrace.api.subjects import (
+    AsOf,
+    Database,
+    Dataset,
+    Kind,
+    Partition,
+    Process,
+    Reader,
+    Subject,
+    subject_named,
+)
 from headrace.http.problems import RequestRefused
 from headrace.queries.columns import ColumnPlace, check_column
+from headrace.queries.graph.paths import Ends, Paths, shortest_paths
+from headrace.queries.graph.process_lineage import ProcessLineage, process_lineage
 from headrace.queries.impact import MAX_DEPTH, impact
 from headrace.queries.impact import Reader as Hit
 from headrace.queries.lineage import MAX_NODES
 from headrace.queries.names import ColumnEdge, column_lineage
-from headrace.queries.process_lineage import ProcessLineage, process_lineage
+from headrace.queries.process_detail import find_process
 from headrace.queries.rows import Direction, Lineage, VersionLineage
 
 router = APIRouter(prefix="/api/v1", tags=["lineage"])
@@ -79,6 +93,12 @@ Nodes = Annotated[
     int, Query(ge=1, le=MAX_NODES, description="Maximum number of nodes; not for level column.")
 ]
 Depth = Annotated[int, Query(ge=1, le=100, description="Maximum number of steps.")]
+ImpactDepth = Annotated[
+    int | None,
+    Query(ge=1, le=MAX_DEPTH, description="Maximum number of steps: 1 for direct readers; all if omitted."),
+]
+End = Annotated[str, Query(max_length=4000, description="Key or id of a dataset, or else of a process.")]
+EndKind = Annotated[Kind | None, Query(description="Its kind, where both have this key.")]
 
 
 @router.get(
@@ -155,6 +175,28 @@ def show_process_lineage(
     return shown(engine, caller, found)
 
 
+@router.get("/lineage/path", summary="Show the shortest paths between two nodes", response_model=Paths)
+def show_paths(
+    engine: Database,
+    caller: Reader,
+    source: End,
+    target: End,
+    source_kind: EndKind = None,
+    target_kind: EndKind = None,
+    as_of: AsOf = None,
+) -> Response:
+    """Show all datasets and processes on the shortest paths from source to target, in the direction of the data.
+
+    A path leads over what the caller may see. `steps` is null if the two are not connected in this direction.
+    """
+    ends = [
+        subject_named(engine, caller, key, kind)
+        for key, kind in ((source, source_kind), (target, target_kind))
+    ]
+    found = shortest_paths(engine, Ends(*(each.id for each in ends)), as_of)
+    return shown(engine, caller, found)
+
+
 @router.get(
     "/dataset/{dataset:key}/impact",
     summary="Show direct and transitive readers of a dataset",
@@ -164,31 +206,57 @@ def show_impact(
     engine: Database,
     caller: Reader,
     dataset: Dataset,
-    depth: Annotated[
-        int | None,
-        Query(
-            ge=1, le=MAX_DEPTH, description="Maximum number of steps: 1 for direct readers; all if omitted."
-        ),
-    ] = None,
+    depth: ImpactDepth = None,
     as_of: AsOf = None,
     cursor: Cursor = None,
     limit: Limit = 100,
 ) -> Response:
     """Show derived datasets and the processes that read any of them, with owners, nearest first."""
+    start = Subject("DATASET", dataset.id, dataset.key)
+    return shown(engine, caller, _impact(engine, start, depth, as_of, cursor, limit))
+
+
+@router.get(
+    "/process/{process:key}/impact",
+    summary="Show what is downstream of a process",
+    response_model=ImpactAnswer,
+)
+def show_process_impact(
+    engine: Database,
+    caller: Reader,
+    process: Process,
+    depth: ImpactDepth = None,
+    as_of: AsOf = None,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+) -> Response:
+    """Show the datasets that it writes, and everything that reads them or waits for it, with owners, nearest first;
+    each edge is a step."""
+    start = Subject("PROCESS", *find_process(engine, str(process)))
+    return shown(engine, caller, _impact(engine, start, depth, as_of, cursor, limit))
+
+
+def _impact(
+    engine: Engine, start: Subject, depth: int | None, as_of: datetime | None, cursor: str | None, limit: int
+) -> ImpactAnswer:
     after = place_of(cursor, tuple[int, str, str]) if cursor else (0, "", "")
-    found = impact(engine, dataset.id, depth or MAX_DEPTH, after=after, limit=limit + 1, as_of=as_of)
-    last = found.readers[limit - 1] if len(found.readers) > limit else None
-    return shown(
+    found = impact(
         engine,
-        caller,
-        ImpactAnswer(
-            key=dataset.key,
-            datasets=found.datasets,
-            processes=found.processes,
-            truncated=found.truncated,
-            items=found.readers[:limit],
-            next=cursor_of(last.depth, last.kind, last.key) if last else None,
-        ),
+        start.id,
+        depth or MAX_DEPTH,
+        of_process=start.kind == "PROCESS",
+        after=after,
+        limit=limit + 1,
+        as_of=as_of,
+    )
+    last = found.readers[limit - 1] if len(found.readers) > limit else None
+    return ImpactAnswer(
+        key=start.key,
+        datasets=found.datasets,
+        processes=found.processes,
+        truncated=found.truncated,
+        items=found.readers[:limit],
+        next=cursor_of(last.depth, last.kind, last.key) if last else None,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import Depends, Path, Query, Request
@@ -15,9 +16,10 @@ from headrace.errors import UnknownDataset
 from headrace.http.security import requires
 from headrace.queries.filters import DatasetFilter
 from headrace.queries.names import DatasetRef, find_dataset
-from headrace.queries.process_detail import process_id
+from headrace.queries.process_detail import find_process, process_id
 from headrace.slas.status import SlaStatus
 
+Kind = Literal["DATASET", "PROCESS"]
 READ = requires(Permission.READ)
 Reader = Annotated[Caller, Depends(READ)]
 
@@ -71,6 +73,28 @@ def process_named(
 ) -> UUID:
     """Return the process of this key or id. Raises UnknownProcess."""
     return process_id(engine, process)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A dataset or process by its kind, id and current key."""
+
+    kind: Kind
+    id: UUID
+    key: str
+
+
+def subject_named(engine: Engine, caller: Caller, key: str, kind: Kind | None = None) -> Subject:
+    """Return the dataset, or else the process, of this key or id. Raises UnknownDataset, UnknownProcess."""
+    if kind != "PROCESS":
+        try:
+            dataset = dataset_named(engine, caller, key)
+        except UnknownDataset:
+            if kind == "DATASET":
+                raise
+        else:
+            return Subject("DATASET", dataset.id, dataset.key)
+    return Subject("PROCESS", *find_process(engine, key))
 
 
 def dataset_filter(

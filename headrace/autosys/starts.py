@@ -5,7 +5,7 @@ the day they go forward, only the first of the start_times within the missing ho
 hour as its minutes (02:05 starts at 03:00:05), and start_mins within it do not occur.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
@@ -100,16 +100,17 @@ def _days(
     """Yield the days on which it may start, with the times of day of a run calendar."""
     excluded = clock.dates(schedule.exclude_calendar, first, last) if schedule.exclude_calendar else {}
     if schedule.run_calendar:
-        allowed = clock.dates(schedule.run_calendar, first, last)
+        dates = clock.dates(schedule.run_calendar, first, last)
+        allowed: Iterable[tuple[date, tuple[time, ...]]] = sorted(dates.items())
         why: tuple[str, ...] = (f"run_calendar {schedule.run_calendar}",)
     else:
         wanted = schedule.days or frozenset(range(7))
         span = (first + timedelta(days=offset) for offset in range((last - first).days + 1))
-        allowed = {day: () for day in span if day.weekday() in wanted}
+        allowed = ((day, ()) for day in span if day.weekday() in wanted)
         why = ("days_of_week",) if schedule.days else ("every day, since no days are named",)
     if excluded:
         why = (*why, f"not on a day of {schedule.exclude_calendar}")
-    return ((day, times, why) for day, times in sorted(allowed.items()) if day not in excluded)
+    return ((day, times, why) for day, times in allowed if day not in excluded)
 
 
 def _dates(name: str, first: date, last: date, clock: Clock) -> Mapping[date, tuple[time, ...]]:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
+from headrace.queries.graph.process_lineage import ProcessLineage
 from headrace.queries.names import ColumnEdge
-from headrace.queries.process_lineage import ProcessLineage
 from headrace.queries.rows import Lineage, VersionLineage
 
 

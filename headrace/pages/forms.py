@@ -18,7 +18,8 @@ _YEARS = (
 )  # away from the ends of the calendar, beyond which another zone's time cannot be written
 
 
-def _none_if_empty(value: object) -> object:
+def none_if_empty(value: object) -> object:
+    """Return None for the empty field of a form."""
     return None if value == "" else value
 
 
@@ -32,7 +33,7 @@ def _in_utc(value: datetime | None) -> datetime | None:
 
 
 # A time in UTC unless it names a zone, in an address or a form; an empty field is none.
-_Moment = Annotated[datetime | None, BeforeValidator(_none_if_empty), AfterValidator(_in_utc)]
+_Moment = Annotated[datetime | None, BeforeValidator(none_if_empty), AfterValidator(_in_utc)]
 Time = Annotated[_Moment, Query()]
 FormTime = Annotated[_Moment, Form()]
 

@@ -12,9 +12,7 @@ from headrace.pages import (
     datasets,
     design,
     estate,
-    lineage,
     links,
-    night,
     platform,
     processes,
     runs,
@@ -25,6 +23,8 @@ from headrace.pages import (
 )
 from headrace.pages.alerts import alerts, incidents
 from headrace.pages.alerts import links as alert_links
+from headrace.pages.lineage import routes as lineage
+from headrace.pages.night import routes as night
 from headrace.pages.refusals import ErrorPages
 from headrace.pages.sessions import SIGN_IN, SignInRequired, ask_to_sign_in
 

@@ -1,4 +1,4 @@
-"""Impact: direct and indirect readers of a dataset, with their owners."""
+"""Impact: direct and indirect readers of a dataset, or all that is downstream of a process, with their owners."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,12 +11,12 @@ from headrace.database.connection import transaction
 from headrace.queries.sql import statement
 
 MAX_DEPTH = 1000  # steps
-MAX_DATASETS = 20_000  # the traversal stops there and sets `truncated`
+MAX_VISITED = 20_000  # datasets, or nodes: the traversal stops there and sets `truncated`
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A derived dataset, or a process that reads the dataset or a derived one.
+    """A derived dataset, or a process that reads the dataset or a derived one; or what is downstream of a process.
 
     depth: number of steps. is_end: it has no known readers.
     """
@@ -42,18 +42,23 @@ class Impact:
 
 def impact(
     engine: Engine,
-    dataset_id: UUID,
+    start: UUID,
     depth: int,
     *,
+    of_process: bool = False,
     after: tuple[int, str, str] = (0, "", ""),
     limit: int = 100,
     as_of: datetime | None = None,
 ) -> Impact:
-    """Return the readers within `depth` steps after (depth, kind, key), by current edges, or those at `as_of`."""
+    """Return the readers within `depth` steps after (depth, kind, key), by current edges, or those at `as_of`.
+
+    of_process: the start is a process, and each edge is a step.
+    """
     parameters = {
-        "dataset_id": dataset_id,
+        "start": start,
+        "of_process": of_process,
         "depth": depth,
-        "nodes": MAX_DATASETS,
+        "nodes": MAX_VISITED,
         "at": as_of or datetime.now(UTC),
         "after_depth": after[0],
         "after_kind": after[1],

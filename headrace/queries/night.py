@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Engine
@@ -16,6 +18,7 @@ from headrace.queries.sql import statement
 
 MAX_RUNS = 5000
 MAX_DEADLINES = 1000
+MAX_USUAL = 5000  # runs that are expected because there was one a week ago
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class NightDeadline:
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """The runs and deadlines of a time, each by time; `truncated` if there are more than MAX_RUNS or MAX_DEADLINES."""
+    """The runs and deadlines of a time, each by time; `truncated` if there are more."""
 
     since: datetime
     until: datetime
@@ -59,25 +62,63 @@ class Night:
     truncated: bool
 
 
-def night(engine: Engine, since: datetime, until: datetime) -> Night:
-    """Return the runs and deadlines from `since` until `until`."""
-    parameters = {"organisation": current_context().organisation_id, "since": since, "until": until}
-    with transaction(engine) as cursor:
-        runs = (
-            statement("recent/night_runs").execute(cursor, {**parameters, "limit": MAX_RUNS + 1}).fetchall()
-        )
-        deadlines = (
-            statement("recent/night_deadlines")
-            .execute(cursor, {**parameters, "limit": MAX_DEADLINES + 1})
-            .fetchall()
-        )
+def night(engine: Engine, since: datetime, until: datetime, words: str = "", limit: int = MAX_RUNS) -> Night:
+    """Return the runs and deadlines from `since` until `until`. words: in the key of the process."""
+    time = {"since": since, "until": until, "words": words.lower()}
+    runs = _rows(engine, "recent/night_runs", {**time, "limit": limit + 1})
+    deadlines = _rows(engine, "recent/night_deadlines", {**time, "limit": MAX_DEADLINES + 1})
     return Night(
         since,
         until,
-        tuple(NightRun(**{**row, "state": RunState(row["state"])}) for row in runs[:MAX_RUNS]),
+        tuple(NightRun(**{**row, "state": RunState(row["state"])}) for row in runs[:limit]),
         tuple(
             NightDeadline(**{**row, "process_keys": tuple(row["process_keys"])})
             for row in deadlines[:MAX_DEADLINES]
         ),
-        len(runs) > MAX_RUNS or len(deadlines) > MAX_DEADLINES,
+        len(runs) > limit or len(deadlines) > MAX_DEADLINES,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class UsualRun:
+    """A run that is expected because there was one at this time a week ago, or a day ago."""
+
+    process_key: str
+    technology: str
+    box: str | None
+    starts_at: datetime
+    took: timedelta | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledJob:
+    """A job of Autosys that runs: a scan has it, and it has succeeded in two weeks; or a box."""
+
+    process_key: str
+    instance: str
+    external_name: str
+    box: str | None
+    is_box: bool
+
+
+def usual_runs(engine: Engine, since: datetime, until: datetime) -> list[UsualRun]:
+    """Return the usual runs of a time, of processes whose schedule no scan has."""
+    parameters = {"since": since, "until": until, "limit": MAX_USUAL}
+    return [UsualRun(**row) for row in _rows(engine, "recent/usual_runs", parameters)]
+
+
+def scheduled_jobs(engine: Engine, since: datetime) -> list[ScheduledJob]:
+    """Return the jobs of Autosys that run, by key."""
+    return [ScheduledJob(**row) for row in _rows(engine, "recent/scheduled_jobs", {"since": since})]
+
+
+def dependencies(engine: Engine, keys: Collection[str]) -> list[tuple[str, str]]:
+    """Return which of these processes come before which."""
+    rows = _rows(engine, "recent/night_dependencies", {"keys": list(keys)})
+    return [(row["source"], row["target"]) for row in rows]
+
+
+def _rows(engine: Engine, name: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
+    with transaction(engine) as cursor:
+        organisation = current_context().organisation_id
+        return statement(name).execute(cursor, {**parameters, "organisation": organisation}).fetchall()

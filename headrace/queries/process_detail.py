@@ -129,17 +129,21 @@ def process_page(
 
 def process_id(engine: Engine, named: str) -> UUID:
     """Return the id of the process with this key or id. Raises UnknownProcess."""
+    return find_process(engine, named)[0]
+
+
+def find_process(engine: Engine, named: str) -> tuple[UUID, str]:
+    """Return id and key of the process with this key or id. Raises UnknownProcess."""
+    columns = "SELECT process_id, process_key FROM catalog.process WHERE organisation_id"
     with transaction(engine) as cursor:
         cursor.execute(
-            "SELECT process_id FROM catalog.process WHERE organisation_id = %s AND process_key = %s "
-            "UNION ALL SELECT process_id FROM catalog.process WHERE organisation_id = %s AND process_id = %s",
+            f"{columns} = %s AND process_key = %s UNION ALL {columns} = %s AND process_id = %s",
             [current_context().organisation_id, named, current_context().organisation_id, uuid_of(named)],
         )
         row = cursor.fetchone()
     if row is None:
         raise UnknownProcess(f"no process {named}; give its key or id")
-    found: UUID = row["process_id"]
-    return found
+    return row["process_id"], row["process_key"]
 
 
 def process(engine: Engine, process_id: UUID) -> ProcessDetail:

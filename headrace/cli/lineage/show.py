@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.tree import Tree
 
-    from headrace.queries.process_lineage import ProcessLineage
+    from headrace.queries.graph.process_lineage import ProcessLineage
     from headrace.queries.rows import Direction, Lineage, VersionLineage, VersionNode
 
 app = typer.Typer()
@@ -129,8 +129,8 @@ def _print(found: Lineage | VersionLineage | ProcessLineage, graph: Graph, as_js
 def _of_process(named: str, direction: Direction, depth: int, as_of: datetime | None) -> ProcessLineage:
     """Return the lineage of the process with this key. Raises UnknownProcess."""
     from headrace.database.connection import connect
+    from headrace.queries.graph.process_lineage import process_lineage
     from headrace.queries.process_detail import process_id
-    from headrace.queries.process_lineage import process_lineage
 
     return process_lineage(connect(), process_id(connect(), named), direction, depth, as_of=as_of)
 

@@ -407,7 +407,9 @@ RETURNING scan_id
 """
 _QUERIES = {
     "/api/v1/dataset/named": "namespace=headrace://default&name=crm/people",
+    "/api/v1/lineage/path": "source=crm/people&target=crm/people",
     "/api/v1/night": "since=2026-01-01T00:00Z&until=2026-01-02T00:00Z",
+    "/api/v1/night/plan": "since=2026-01-01T00:00Z&until=2026-01-02T00:00Z",
     "/api/v1/search": "q=people",
     "/api/v1/run": "run={run_id}",
     "/api/v1/sla/history": "key=crm/people",

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy import Engine
 
 from headrace.estates.estates import scan
+from headrace.queries.graph.process_lineage import ProcessLineage, process_lineage
 from headrace.queries.process_detail import process_id
-from headrace.queries.process_lineage import ProcessLineage, process_lineage
 from headrace.queries.rows import Direction
 from tests.platform.openlineage.events import facet, ingest_valid, run_event
 

@@ -10,10 +10,10 @@ from sqlalchemy import Engine
 
 from headrace import queries
 from headrace.context import current_context
+from headrace.queries.graph.process_lineage import process_lineage
 from headrace.queries.impact import impact
 from headrace.queries.lineage import MAX_NODES
 from headrace.queries.process_detail import process_page
-from headrace.queries.process_lineage import process_lineage
 from headrace.queries.rows import Direction
 from headrace.queries.sql import statement
 from headrace.retention.run_reports import why as explain_run

@@ -255,3 +255,29 @@ def test_the_home_page_stays_up_to_date(site: Site, visit: Visiting) -> None:
     with attempt(site.engine, run_id=uuid4(), process_key="mart/report"):
         page.clock.run_for(16_000)
         expect(page.get_by_text("1 running")).to_be_visible()
+
+
+def test_a_lineage_is_saved_as_png(visit: Visiting, tmp_path: Path) -> None:
+    visited = visit("/lineage/mart/delays")
+    with visited.page.expect_download() as download:
+        visited.page.get_by_role("link", name="Export as PNG").click()
+
+    assert download.value.suggested_filename == "mart-delays.png"
+    download.value.save_as(tmp_path / "drawing.png")
+    content = (tmp_path / "drawing.png").read_bytes()
+    assert content.startswith(b"\x89PNG")
+    assert len(content) > 5_000
+    assert visited.problems == []
+
+
+def test_the_plan_of_the_night_follows_the_page_and_a_slider_goes_back_in_time(visit: Visiting) -> None:
+    visited = visit("/night")
+    page = visited.page
+    expect(page.get_by_role("columnheader", name="Slack")).to_be_visible()
+    expect(page.get_by_text("Critical path to").last).to_be_visible()
+
+    page.get_by_role("slider").fill("0")
+    expect(page.get_by_text("As it was at").last).to_be_visible()
+    expect(page.get_by_role("cell", name="Not started").first).to_be_visible()
+    assert "minute=0" in page.url
+    assert visited.problems == []

@@ -4,6 +4,7 @@ import "htmx.org";
 import { confirmForms } from "./confirm";
 import { keyboard } from "./keyboard";
 import { lineage } from "./lineage";
+import { saveAsPng } from "./png";
 import { keepTablesScrollable } from "./scrolling";
 import { keepTimesRight } from "./times";
 
@@ -12,3 +13,4 @@ keyboard();
 confirmForms();
 keepTablesScrollable();
 lineage();
+saveAsPng();

@@ -17,9 +17,15 @@ WITH RECURSIVE walk AS (
     WHERE walk.depth < %(depth)s AND next.ids IS NOT NULL
 )
 SELECT node.id, node.depth, coalesce(dataset.full_name, process.process_key) AS key,
-       CASE WHEN dataset.dataset_id IS NULL THEN 'PROCESS' ELSE 'DATASET' END AS kind
+       CASE WHEN dataset.dataset_id IS NULL THEN 'PROCESS' ELSE 'DATASET' END AS kind,
+       coalesce(dataset.owners, process.owners) AS owners, process.technology, box.process_key AS box
 FROM (SELECT unnest(frontier) AS id, depth FROM walk) node
 LEFT JOIN catalog.dataset ON dataset.dataset_id = node.id
 LEFT JOIN catalog.process ON process.process_id = node.id
+LEFT JOIN catalog.process box
+    ON box.organisation_id = process.organisation_id
+    AND box.technology = process.technology
+    AND box.instance = process.instance
+    AND box.external_name = process.metadata_json ->> 'box'
 WHERE dataset.dataset_id IS NOT NULL OR process.process_id IS NOT NULL
 ORDER BY node.depth, kind, key

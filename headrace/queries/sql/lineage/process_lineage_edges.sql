@@ -1,8 +1,18 @@
 -- The edges between shown nodes, and for each node the number of edges to hidden ones, in the direction of traversal. A
 -- dependency between two processes may have several conditions.
-SELECT near, CASE WHEN far = ANY (%(ids)s::uuid[]) THEN far END AS far,
-       CASE WHEN far = ANY (%(ids)s::uuid[]) THEN role END AS role,
-       CASE WHEN far = ANY (%(ids)s::uuid[]) THEN string_agg(DISTINCT condition, ', ' ORDER BY condition) END AS condition,
-       count(DISTINCT (far, role)) AS edges
-FROM catalog.process_steps(%(ids)s, %(up)s, %(at)s)
-GROUP BY 1, 2, 3, far = ANY (%(ids)s::uuid[])
+WITH shown AS MATERIALIZED (
+    SELECT unnest(%(ids)s::uuid[]) AS id
+), step AS MATERIALIZED (
+    SELECT step.near, shown.id AS far, step.far AS reached, step.role, step.condition
+    FROM catalog.process_steps(%(ids)s, %(up)s, %(at)s) AS step
+    LEFT JOIN shown ON shown.id = step.far
+)
+SELECT near, far, role, string_agg(DISTINCT condition, ', ' ORDER BY condition) AS condition, 1 AS edges
+FROM step
+WHERE far IS NOT NULL
+GROUP BY near, far, role
+UNION ALL
+SELECT near, NULL, NULL, NULL, count(DISTINCT (reached, role))
+FROM step
+WHERE far IS NULL
+GROUP BY near

@@ -28,5 +28,6 @@ CROSS JOIN LATERAL (
     UNION ALL
     SELECT process_key, ARRAY[process_key] FROM catalog.process WHERE process_id = found.process_id
 ) AS subject
+WHERE %(words)s = '' OR position(%(words)s IN lower(concat_ws(' ', subject.key, array_to_string(subject.process_keys, ' ')))) > 0
 ORDER BY found.deadline, subject.key
 LIMIT %(limit)s

@@ -55,6 +55,7 @@ CREATE TABLE catalog.process_run (
     PRIMARY KEY (run_id, start_ts)
 ) PARTITION BY RANGE (start_ts);
 CREATE INDEX process_run_process ON catalog.process_run (process_id, start_ts DESC);
+CREATE INDEX process_run_start ON catalog.process_run (organisation_id, start_ts);
 CREATE INDEX process_run_number ON catalog.process_run (organisation_id, (facets_json ->> 'external_run'))
     WHERE facets_json ? 'external_run';
 CREATE INDEX process_run_root ON catalog.process_run (root_dagster_run_id);

@@ -14,7 +14,7 @@ from headrace.access.callers import Role
 from headrace.catalog.column_lineage import ColumnLineage, ColumnSource, How, LineageOfOutput, Subtype
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
 from headrace.database.connection import transaction
-from headrace.pages.graph.folding import MAX_NEIGHBOURS
+from headrace.pages.lineage.folding import MAX_NEIGHBOURS
 from headrace.registration.declarations import register
 from tests.platform.service.conftest import DATASETS, PROCESSES, put
 from tests.platform.service.pages.conftest import Browse
@@ -92,7 +92,6 @@ def test_a_process_of_the_same_key_is_asked_for_by_its_kind(browse: Browse) -> N
 
     page = browser.open("/lineage/mart/delays?kind=PROCESS")
     assert sorted(_drawn(page)) == ["Dataset mart/delays", "Dataset raw/flights", "Process mart/delays"]
-    assert "affected by a change" not in page
     browser.open("/lineage/raw/flights?kind=PROCESS", 404)
 
 
@@ -192,7 +191,9 @@ def test_the_sources_of_a_column(browse: Browse, catalog: Engine) -> None:
 
     page = browse().open("/lineage/mart/delays?column=delay")
     assert "Sources of delay" in page
-    assert "</a>.delay</td><td>Aggregation" in page
+    trace = re.search(r'href="([^"]*)" aria-label="Sources of delay of raw/flights"', page)
+    assert "Sources of delay<" in browse().open(trace.group(1).replace("&amp;", "&"))
+    assert "<td>Aggregation" in page
     assert "max(delay)" not in page
     assert "Groupings on which it depends, 1" in page
     assert "Conditions on which it depends, 1" in page
@@ -231,3 +232,100 @@ def test_datasets_of_other_domains_are_not_drawn(browse: Browse, run_id: UUID) -
 def test_every_role_may_look(browse: Browse) -> None:
     for role in Role:
         assert _drawn(browse(role, user=role.lower()).open("/lineage/mart/delays"))
+
+
+def test_a_path_is_drawn_in_the_direction_of_the_data_or_against_it(browse: Browse) -> None:
+    browser = browse()
+
+    down = browser.open("/lineage/raw/flights?to=mart/report")
+    assert "mart/report is 4 steps downstream; each edge is a step. All shortest paths are shown." in down
+    assert _drawn(down) == [
+        "Dataset raw/flights",
+        "Process mart/delays",
+        "Dataset mart/delays",
+        "Process mart/report",
+        "Dataset mart/report",
+    ]
+    assert "is 4 steps upstream" in browser.open("/lineage/mart/report?to=raw/flights")
+    assert "is where the path begins" in browser.open("/lineage/mart/report?to=mart/report")
+
+
+def test_no_path_and_an_unknown_name_are_explained(browse: Browse, catalog: Engine) -> None:
+    register(catalog, [*DATASETS, DatasetRecord("mart/alone", "csv")], PROCESSES)
+    browser = browse()
+
+    assert "are not connected in either direction" in browser.open("/lineage/mart/report?to=mart/alone")
+    unknown = browser.open("/lineage/mart/report?to=delay")
+    assert "No dataset or process is named delay." in unknown
+    assert 'Similar: <a class="key" href="?to=mart%2Fdelays">' in unknown
+    assert "is named &lt;b&gt;" in browser.open("/lineage/mart/report?to=<b>")
+
+
+def test_no_path_leads_through_a_dataset_of_another_domain(browse: Browse, catalog: Engine) -> None:
+    register(
+        catalog,
+        [*DATASETS, DatasetRecord("raw/copy", "csv")],
+        [
+            *PROCESSES,
+            ProcessRecord("raw/copy", Technology.SPARK, inputs=("mart/report",), outputs=("raw/copy",)),
+        ],
+    )
+
+    assert "is 6 steps downstream" in browse().open("/lineage/raw/flights?to=raw/copy")
+    narrow = browse(domain="raw", user="rob").open("/lineage/raw/flights?to=raw/copy")
+    assert "are not connected in either direction, as far as you may see" in narrow
+    assert "mart/report" not in narrow
+    assert "is named mart/report" in browse(domain="raw", user="rob").open(
+        "/lineage/raw/flights?to=mart/report"
+    )
+
+
+def test_the_path_as_of_a_time_and_as_a_file(browse: Browse) -> None:
+    browser = browse()
+
+    assert "are not connected" in browser.open("/lineage/raw/flights?to=mart/report&as_of=2020-01-01T00:00")
+    drawing = browser.client.get("/lineage/raw/flights?to=mart/report&format=svg").text
+    assert drawing.count('class="edge"') == 4
+
+
+def test_datasets_of_other_owners_and_statuses_are_folded(browse: Browse) -> None:
+    browser = browse()
+
+    page = browser.open("/lineage/mart/delays?owner=team:board")
+    assert "2 of 5 datasets and processes shown; the others are folded." in page
+    assert _drawn(page) == ["Dataset mart/delays", "Dataset mart/report"]
+    assert page.count('class="folded"') == 2
+    assert "1 of 5 datasets and processes shown" in browser.open("/lineage/mart/delays?status=LATE")
+    assert "<option selected>&lt;b&gt;</option>" in browser.open("/lineage/mart/delays?owner=<b>")
+
+
+def test_groups_are_drawn_as_lanes(browse: Browse) -> None:
+    browser = browse()
+
+    page = browser.open("/lineage/mart/delays?group=domain&owner=&status=")
+    titles = re.findall(r'font-weight="600" fill="#59636e">(\w+)</text>', page)
+    assert list(dict.fromkeys(titles)) == ["raw", "mart"]
+    by_technology = browser.client.get("/lineage/mart/delays?group=technology&format=svg").text
+    assert ">Spark</text>" in by_technology
+    assert ">no technology</text>" in by_technology
+    browser.open("/lineage/mart/delays?group=colour", 422)
+
+
+def test_what_is_downstream_of_a_process_is_listed_with_its_owners(browse: Browse) -> None:
+    browser = browse()
+    assert "kind=PROCESS&amp;show=impact" in browser.open("/processes/mart/delays")
+
+    page = browser.open("/lineage/mart/delays?kind=PROCESS&show=impact")
+    assert "2 datasets and 1 process<" in page.replace(" </span>", "</span>")
+    assert "team:board" in page
+    answer = browser.client.get("/lineage/mart/delays?kind=PROCESS&format=csv")
+    assert [row[:4] for row in csv.reader(answer.text.splitlines())] == [
+        ["steps", "kind", "key", "owners"],
+        ["1", "DATASET", "mart/delays", "team:data"],
+        ["2", "PROCESS", "mart/report", ""],
+        ["3", "DATASET", "mart/report", "team:board"],
+    ]
+    assert "Nothing downstream of it is known" not in page
+    narrow = browse(domain="raw", user="rob")
+    narrow.open("/lineage/mart/report?kind=PROCESS&show=impact", 404)
+    assert "mart/report" not in narrow.open("/lineage/mart/delays?kind=PROCESS&show=impact")

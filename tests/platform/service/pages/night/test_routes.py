@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from uuid import UUID, uuid4
 
 import pytest
@@ -10,6 +11,7 @@ from sqlalchemy import Engine
 
 from headrace.database.connection import transaction
 from headrace.publishing.runs import attempt
+from headrace.queries.night import night
 from tests.platform.service.pages.conftest import Browse
 
 MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -89,3 +91,77 @@ def test_boxes_fold(browse: Browse, run_id: UUID) -> None:
 
     assert ">Unfold boxes</a>" in page
     assert ">mart/delays</a>" in page
+
+
+def test_the_plan_shows_slack_and_the_critical_path(browse: Browse, catalog: Engine) -> None:
+    now = datetime.now(UTC)
+    for key, begin, end in (("mart/delays", 4, 3), ("mart/report", 3, 2)):
+        run_id = uuid4()
+        with attempt(catalog, run_id=run_id, process_key=key):
+            pass
+        with transaction(catalog) as cursor:
+            cursor.execute(
+                "UPDATE catalog.process_run SET start_ts = %s, end_ts = %s WHERE run_id = %s",
+                [now - timedelta(hours=begin), now - timedelta(hours=end), run_id],
+            )
+    browser = browse()
+
+    assert "plan=1" in browser.open("/night")
+    page = browser.open("/night?plan=1")
+    assert "Critical path to" in page
+    assert page.count('<span class="tag">critical</span>') == 2
+    assert "; slack 0 s</title>" in page
+    assert page.count('class="path"') == 2
+    alone = browser.open("/night?plan=1&target=mart/delays")
+    assert alone.count('<span class="tag">critical</span>') == 1
+    narrow = browse(domain="raw", user="rob").open("/night?plan=1&target=mart/delays")
+    assert "mart/report" not in narrow
+
+
+def test_an_expected_run_is_drawn_apart(browse: Browse, catalog: Engine) -> None:
+    run_id = uuid4()
+    with attempt(catalog, run_id=run_id, process_key="mart/delays"):
+        pass
+    begin = datetime.now(UTC) - timedelta(days=7) + timedelta(hours=1)
+    with transaction(catalog) as cursor:
+        cursor.execute(
+            "UPDATE catalog.process_run SET start_ts = %s, end_ts = %s WHERE run_id = %s",
+            [begin, begin + timedelta(hours=1), run_id],
+        )
+
+    page = browse().open("/night?plan=1")
+    assert page.count('<rect class="expected"') == 1
+    assert ">Expected</span>" in page
+    assert ">mart/delays</a>" not in browse().open("/night")
+
+
+def test_a_night_as_it_was_at_a_time(browse: Browse, catalog: Engine) -> None:
+    for key, begin, end in (("mart/delays", 1, 3), ("mart/report", 4, 5)):
+        run_id = uuid4()
+        with attempt(catalog, run_id=run_id, process_key=key):
+            pass
+        with transaction(catalog) as cursor:
+            cursor.execute(
+                "UPDATE catalog.process_run SET start_ts = %s, end_ts = %s WHERE run_id = %s",
+                [MIDNIGHT + timedelta(hours=begin), MIDNIGHT + timedelta(hours=end), run_id],
+            )
+    browser = browse()
+
+    page = browser.open("/night?since=2026-01-01T00:00&minute=120")
+    assert "As it was at" in page
+    assert ": 1 running, 1 not started." in page
+    assert "plan=1" not in page
+    assert ": 2 succeeded." in browser.open("/night?since=2026-01-01T00:00&minute=600")
+    assert "Show it as it is now" not in browser.open("/night?since=2026-01-01T00:00&minute=")
+    assert "query.minute" in browser.open("/night?minute=-1", 422)
+
+
+def test_a_name_and_a_limit_choose_the_runs(catalog: Engine, run_id: UUID) -> None:
+    with attempt(catalog, run_id=uuid4(), process_key="mart/report"):
+        pass
+    now = datetime.now(UTC)
+    found = partial(night, catalog, now - timedelta(hours=1), now + timedelta(hours=1))
+
+    assert [run.process_key for run in found("REPORT").runs] == ["mart/report"]
+    assert not found("%").runs
+    assert (len(found(limit=1).runs), found(limit=1).truncated) == (1, True)

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.pages.timeline import WIDTH, Row, rows, ticks
+from headrace.pages.night.timeline import WIDTH, Row, as_of, rows, ticks
 
 EVENING = datetime(2026, 11, 29, 18, tzinfo=UTC)
 MORNING = EVENING + timedelta(hours=12)
@@ -99,6 +99,41 @@ def test_the_difference_from_another_night() -> None:
     assert found["load"].difference == (timedelta(minutes=30), timedelta(minutes=30))
     assert found["gone"].difference is None
     assert found["gone"].earlier
+
+
+def test_expected_runs_are_placed_in_their_boxes() -> None:
+    def planned(key: str, start: float, end: float, **more: object) -> dict[str, Any]:
+        ran = run(key, start, end)
+        return {**ran, "starts_at": ran["started_at"], "ends_at": ran["ended_at"], **more}
+
+    expected = planned("first", 6, 9, is_expected=True, slack_seconds=600, box="box")
+    actual = planned("box", 1, 9, is_expected=False, slack_seconds=-60)
+    plan = {"critical": ["first"], "runs": [expected, actual]}
+    [box] = rows(night(run("box", 1, None)), EVENING + timedelta(hours=2), None, plan)
+
+    assert (box.is_expected, box.is_critical, box.plan.slack) == (False, False, timedelta(minutes=-1))
+    [first] = box.members
+    assert (first.is_expected, first.is_critical, first.plan.left, first.plan.width) == (True, True, 500, 250)
+
+
+def test_as_of_a_time_runs_have_not_ended_or_not_started() -> None:
+    whole = night(
+        run("done", 0, 1), run("long", 1, 5, state="FAILED"), run("later", 4, 5), run("open", 2, None),
+        deadlines=(deadline("early", 2), deadline("met", 5), deadline("late", 1), deadline("due", 9)),
+    )  # fmt: skip
+    for each, arrived in zip(whole["deadlines"], (9, 1, 2, 9), strict=True):
+        each["arrived_at"] = (EVENING + timedelta(hours=arrived)).isoformat()
+
+    found = as_of(whole, EVENING + timedelta(hours=3))
+
+    assert {each["run_id"]: each["state"] for each in found["runs"]} == {
+        "done": "SUCCESS", "long": "RUNNING", "later": "NOT_STARTED", "open": "RUNNING"
+    }  # fmt: skip
+    assert {each["key"]: each["state"] for each in found["deadlines"]} == {
+        "early": "LATE", "met": "MET", "late": "MET_LATE", "due": "DUE"
+    }  # fmt: skip
+    [long] = [row for row in rows(found, MORNING) if row.key == "long"]
+    assert (long.bars[0].left, round(long.bars[0].width)) == (83.33, 167)
 
 
 RUNS = st.lists(

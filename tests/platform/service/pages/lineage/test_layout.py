@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.pages.graph.layout import GAP_Y, HEIGHT, WIDTH, Drawing, drawing
+from headrace.pages.lineage.layout import GAP_Y, HEIGHT, WIDTH, Drawing, drawing
 
 Graph = tuple[list[str], list[tuple[str, str]]]
 
@@ -106,3 +106,17 @@ def test_large_graphs_are_laid_out() -> None:
 
     assert not _overlaps(found)
     assert len(found.lines) == len(edges)
+
+
+@given(graphs(), st.lists(st.sampled_from(["", "x", "y"]), min_size=14, max_size=14))
+def test_groups_are_lanes_that_hold_their_nodes(graph: Graph, names: list[str]) -> None:
+    groups = {node: name for node, name in zip(graph[0], names, strict=False) if name}
+    found = drawing(*graph, groups)
+
+    assert not _overlaps(found)
+    lanes = {lane.group: lane for lane in found.lanes}
+    for node in graph[0] if groups else ():
+        lane, y = lanes[groups.get(node, "")], found.places[node].y
+        assert lane.y < y < y + HEIGHT < lane.y + lane.height < found.height
+    for upper, lower in pairwise(found.lanes):
+        assert upper.y + upper.height < lower.y

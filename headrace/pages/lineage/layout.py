@@ -2,7 +2,8 @@
 
 A pure function of its input, so a drawing is the same from call to call. Nodes are in layers by their longest path from
 a source; edges over several layers bend around the nodes between. Barycentre sweeps order each layer, and the least
-squares fit with that order (pool adjacent violators) places nodes near their neighbours.
+squares fit with that order (pool adjacent violators) places nodes near their neighbours. Groups of nodes are in lanes
+below each other.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import networkx as nx
 WIDTH, HEIGHT = 240.0, 44.0  # of a node
 GAP_X, GAP_Y = 72.0, 26.0  # between layers, and between nodes of a layer
 MARGIN = 24.0
+LANE_TOP, LANE_GAP = 26.0, 14.0  # of a lane: the height of its title, and the space between two
 _BEND_HEIGHT = 4.0
 _MAX_BENDS = 2000  # above, edges over several layers are straight
 _SWEEPS = 12
@@ -57,27 +59,44 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Lane:
+    """The part of the drawing with the nodes of a group; '' for those without one."""
+
+    group: str
+    y: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
 class Drawing:
-    """A layout: the places of all nodes, the lines of all edges, and the size."""
+    """A layout: the places of all nodes, the lines of all edges, and the size. lanes: none without groups."""
 
     places: Mapping[str, Place]
     lines: tuple[Line, ...]
     width: float
     height: float
+    lanes: tuple[Lane, ...] = ()
 
 
 @dataclass(slots=True)
 class _Layers:
-    """The nodes and bends of each layer, from top to bottom, and their neighbours in the layers beside."""
+    """The nodes and bends of each layer, from top to bottom, and their neighbours in the layers beside. lane_of: the
+    number of the lane of each, from top to bottom."""
 
     layers: list[list[_Item]]
+    lane_of: dict[_Item, int]
     before: dict[_Item, list[_Item]] = field(default_factory=dict)
     after: dict[_Item, list[_Item]] = field(default_factory=dict)
     chains: dict[_Edge, list[_Item]] = field(default_factory=dict)
 
 
-def drawing(nodes: Sequence[str], edges: Collection[_Edge]) -> Drawing:
-    """Lay out a graph. The order of the nodes decides where nothing else does; no edge leads from a node to itself."""
+def drawing(
+    nodes: Sequence[str], edges: Collection[_Edge], groups: Mapping[str, str] | None = None
+) -> Drawing:
+    """Lay out a graph. The order of the nodes decides where nothing else does; no edge leads from a node to itself.
+
+    groups: of the nodes that have one; each is a lane, and so are the nodes without a group.
+    """
     positions = {node: position for position, node in enumerate(nodes)}
     ordered = sorted(
         {edge for edge in edges if edge[0] != edge[1]},
@@ -88,9 +107,11 @@ def drawing(nodes: Sequence[str], edges: Collection[_Edge]) -> Drawing:
         (target, source) if (source, target) in backward else (source, target) for source, target in ordered
     ]
     layer_of = _layer_of(nodes, forward)
-    found = _with_bends(nodes, dict.fromkeys(forward), layer_of)
+    titles = _titles(nodes, layer_of, groups or {})
+    lane_of = {node: titles.index((groups or {}).get(node, "")) for node in nodes}
+    found = _with_bends(nodes, dict.fromkeys(forward), layer_of, lane_of)
     _reduce_crossings(found)
-    tops = _tops(found)
+    tops, lanes = _tops(found, titles if groups else ())
     places = {node: Place(layer_of[node], _left(layer_of[node]), tops[node]) for node in nodes}
     lines = tuple(_line(edge, edge in backward, found, places, tops) for edge in ordered)
     bottoms = [top + _height(item) for item, top in tops.items()]
@@ -98,8 +119,17 @@ def drawing(nodes: Sequence[str], edges: Collection[_Edge]) -> Drawing:
         places=places,
         lines=lines,
         width=_left(max(layer_of.values(), default=0)) + WIDTH + MARGIN,
-        height=max(bottoms, default=HEIGHT) + MARGIN,
+        height=max(bottoms, default=HEIGHT) + MARGIN + (LANE_GAP if lanes else 0),
+        lanes=lanes,
     )
+
+
+def _titles(nodes: Sequence[str], layer_of: Mapping[str, int], groups: Mapping[str, str]) -> list[str]:
+    """Return the groups from top to bottom: by their mean layer, so that the data goes downwards."""
+    layers: dict[str, list[int]] = {}
+    for node in nodes:
+        layers.setdefault(groups.get(node, ""), []).append(layer_of[node])
+    return sorted(layers, key=lambda each: (sum(layers[each]) / len(layers[each]), each))
 
 
 def _backward(nodes: Sequence[str], edges: Sequence[_Edge]) -> set[_Edge]:
@@ -138,21 +168,29 @@ def _layer_of(nodes: Sequence[str], edges: Collection[_Edge]) -> dict[str, int]:
     return found
 
 
-def _with_bends(nodes: Sequence[str], edges: Collection[_Edge], layer_of: Mapping[str, int]) -> _Layers:
+def _with_bends(
+    nodes: Sequence[str],
+    edges: Collection[_Edge],
+    layer_of: Mapping[str, int],
+    lane_of: Mapping[str, int],
+) -> _Layers:
     layers: list[list[_Item]] = [[] for _ in range(max(layer_of.values(), default=-1) + 1)]
     for node in nodes:
         layers[layer_of[node]].append(node)
-    found = _Layers(layers)
+    found = _Layers(layers, {node: lane_of[node] for node in nodes})
     bends = sum(layer_of[target] - layer_of[source] - 1 for source, target in edges)
     for source, target in edges:
         between = range(layer_of[source] + 1, layer_of[target]) if bends <= _MAX_BENDS else range(0)
         chain: list[_Item] = [source, *((source, target, layer) for layer in between), target]
         for layer, bend in zip(between, chain[1:-1], strict=True):
             layers[layer].append(bend)
+            found.lane_of[bend] = lane_of[target]
         for one, other in pairwise(chain):
             found.after.setdefault(one, []).append(other)
             found.before.setdefault(other, []).append(one)
         found.chains[source, target] = chain
+    for items in layers:
+        items.sort(key=found.lane_of.__getitem__)
     return found
 
 
@@ -167,7 +205,8 @@ def _reduce_crossings(found: _Layers) -> None:
         beside = found.before if rightwards else found.after
         for previous, layer in pairwise(layers):
             positions = {item: position for position, item in enumerate(previous)}
-            layer.sort(key=_means(layer, beside, positions).__getitem__)
+            means = _means(layer, beside, positions)
+            layer.sort(key=lambda item: (found.lane_of[item], means[item]))
         crossings = _crossings(found)
         if crossings < fewest:
             best, fewest = [list(layer) for layer in found.layers], crossings
@@ -198,24 +237,43 @@ def _crossings(found: _Layers) -> int:
     return total
 
 
-def _tops(found: _Layers) -> dict[_Item, float]:
-    """Return the upper edge of each item: near the middle of its neighbours, in the order of its layer."""
+def _tops(found: _Layers, titles: Sequence[str]) -> tuple[dict[_Item, float], tuple[Lane, ...]]:
+    """Return the upper edge of each item, lane by lane, and the lanes with these titles."""
+    if not titles:
+        return _tops_of(found, found.layers, MARGIN), ()
     tops: dict[_Item, float] = {}
-    for layer in found.layers:
+    lanes: list[Lane] = []
+    y = LANE_GAP
+    for number, title in enumerate(titles):
+        layers = [[item for item in layer if found.lane_of[item] == number] for layer in found.layers]
+        inside = _tops_of(found, layers, y + LANE_TOP + GAP_Y / 2)
+        bottom = max(top + _height(item) for item, top in inside.items()) + GAP_Y
+        lanes.append(Lane(title, y, round(bottom - y, 1)))
+        tops.update(inside)
+        y = round(bottom + LANE_GAP, 1)
+    return tops, tuple(lanes)
+
+
+def _tops_of(found: _Layers, layers: Sequence[Sequence[_Item]], least: float) -> dict[_Item, float]:
+    """Return the upper edge of each item, from `least`: near the middle of its neighbours, in the order of its
+    layer."""
+    tops: dict[_Item, float] = {}
+    for layer in layers:
         at = 0.0
         for item in layer:
             tops[item] = at
             at += _height(item) + GAP_Y
     for sweep in range(_SWEEPS):
-        for layer in found.layers if sweep % 2 == 0 else found.layers[::-1]:
-            wanted = []
+        for layer in layers if sweep % 2 == 0 else layers[::-1]:
+            wanted: list[float] = []
             for item in layer:
-                near = [*found.before.get(item, ()), *found.after.get(item, ())]
+                beside = [*found.before.get(item, ()), *found.after.get(item, ())]
+                near = [each for each in beside if each in tops]
                 middle = sum(tops[each] + _height(each) / 2 for each in near) / len(near) if near else None
                 wanted.append(tops[item] if middle is None else middle - _height(item) / 2)
             tops.update(zip(layer, _apart(wanted, [_height(item) for item in layer]), strict=True))
-    least = min(tops.values(), default=0.0)
-    return {item: round(top - least + MARGIN, 1) for item, top in tops.items()}
+    upper = min(tops.values(), default=0.0)
+    return {item: round(top - upper + least, 1) for item, top in tops.items()}
 
 
 def _apart(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:

@@ -17,13 +17,19 @@ from headrace.queries.sql import statement
 
 @dataclass(frozen=True, slots=True)
 class ProcessNode:
-    """A dataset or a process, `depth` edges from the first; `hidden` counts its edges to nodes that are not shown."""
+    """A dataset or a process, `depth` edges from the first; `hidden` counts its edges to nodes that are not shown.
+
+    technology, box: of a process.
+    """
 
     id: UUID
     kind: Public[str]
     key: SubjectKey
     depth: int
     hidden: int
+    owners: Public[tuple[str, ...]]
+    technology: Public[str | None]
+    box: Public[str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,7 @@ def process_lineage(
     return ProcessLineage(
         direction=direction,
         nodes=tuple(
-            ProcessNode(node["id"], node["kind"], node["key"], node["depth"], hidden[node["id"]])
+            ProcessNode(**{**node, "owners": tuple(node["owners"]), "hidden": hidden[node["id"]]})
             for node in nodes
         ),
         edges=tuple(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.pages.graph.folding import MAX_EXPANDED, MAX_NEIGHBOURS, MAX_NODES, Fold, Node, graph
+from headrace.pages.lineage.folding import MAX_EXPANDED, MAX_NEIGHBOURS, MAX_NODES, Fold, Node, graph
 
 
 def _walk(direction: str, nodes: dict[str, int], *edges: tuple[str, str]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ class Fold:
 @dataclass(frozen=True, slots=True)
 class Node:
     """A dataset or process. step: the number of edges from the first node, negative upstream. upstream, downstream: its
-    neighbours; None in a direction that was not asked for."""
+    neighbours; None in a direction that was not asked for. folded: the number of nodes that it stands for, if any."""
 
     id: str
     kind: str
@@ -36,6 +36,10 @@ class Node:
     step: int
     upstream: Fold | None
     downstream: Fold | None
+    owners: tuple[str, ...] = ()
+    technology: str | None = None
+    box: str | None = None
+    folded: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +54,12 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The nodes, by step and key, and the edges between them."""
+    """The nodes, by step and key, and the edges between them. end: of a path."""
 
     start: str
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
+    end: str | None = None
 
 
 @dataclass(slots=True)
@@ -104,11 +109,28 @@ def graph(
             step=step,
             upstream=_fold(each, sides["up"], above),
             downstream=_fold(each, sides["down"], below),
+            owners=tuple(known[each].get("owners", ())),
+            technology=known[each].get("technology"),
+            box=known[each].get("box"),
         )
         for each, step in steps.items()
     ]
     nodes.sort(key=lambda node: (node.step, node.key, node.kind))
     return Graph(start, tuple(nodes), tuple(edges[key] for key in sorted(edges)))
+
+
+def path_graph(start: str, paths: Mapping[str, Any]) -> Graph:
+    """Return the graph of the shortest paths (an answer of the API) from or to the start, without folds."""
+    offset = next(each["step"] for each in paths["nodes"] if each["id"] == start)
+    nodes = tuple(
+        Node(each["id"], each["kind"], each["key"], each["step"] - offset, None, None)
+        for each in paths["nodes"]
+    )
+    edges = tuple(
+        Edge(each["source"], each["target"], each["role"], each["condition"]) for each in paths["edges"]
+    )
+    ends = {nodes[0].id, nodes[-1].id} - {start}
+    return Graph(start, nodes, edges, *ends)
 
 
 def _add(side: _Side, walk: Mapping[str, Any]) -> None:

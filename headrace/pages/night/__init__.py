@@ -1,0 +1,1 @@
+"""The night: its page (`routes`), and the places of runs and deadlines on it (`timeline`)."""

@@ -1,1 +1,0 @@
-"""The graph of a lineage, for every graph there is."""

@@ -1,0 +1,1 @@
+"""The lineage: its page, the part that is drawn, and the layout."""

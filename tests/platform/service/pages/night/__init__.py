@@ -1,0 +1,1 @@
+"""The night: its page, and the layout of the timeline."""
