@@ -208,11 +208,7 @@ def install(app: FastAPI) -> None:
 
 
 def connect(app: FastAPI, engine: Engine) -> None:
-    """Authenticate callers by the catalog of the engine and the configured issuer.
-
-    Raises CatalogUnavailable if PostgreSQL cannot enforce row-level security.
-    """
-    _require_roles(engine)
+    """Authenticate callers by the catalog of the engine and the configured issuer."""
     app.state.guard = _Guard(engine, issuer(current_context().settings))
 
 
@@ -260,7 +256,7 @@ def _principal(caller: Caller, permission: Permission, request_id: str) -> Princ
     )
 
 
-def _require_roles(engine: Engine) -> None:
+def require_roles(engine: Engine) -> None:
     """Create the roles and policies of row-level security, including those for new tables. Raises
     CatalogUnavailable."""
     database.migrate(engine)

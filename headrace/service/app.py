@@ -55,6 +55,7 @@ def create_app(engine: Engine) -> FastAPI:
 
     Raises CatalogUnavailable if the database cannot be reached, or cannot enforce row-level security.
     """
+    security.require_roles(engine)
     app = assembled()
     connect(app, engine)
     return app
@@ -81,7 +82,7 @@ def assembled() -> FastAPI:
 
 
 def connect(app: FastAPI, engine: Engine) -> None:
-    """Let an application serve the catalog of the engine. Raises CatalogUnavailable as `create_app`."""
+    """Let an application serve the catalog of the engine, which is migrated and enforces row-level security."""
     app.state.engine = engine
     app.state.event_queues = EventQueues(engine)
     security.connect(app, engine)

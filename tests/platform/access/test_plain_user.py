@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from fastapi import FastAPI
 from sqlalchemy import Engine
 
 from headrace import queries
@@ -13,7 +12,7 @@ from headrace.context import act_as, organisation_named
 from headrace.database.connection import engine_for, migrate, transaction
 from headrace.database.row_security import NARROW_ROLE, ROLE
 from headrace.errors import CatalogUnavailable, Forbidden
-from headrace.http.security import connect
+from headrace.http.security import require_roles
 from headrace.registration.declarations import register
 from tests.platform.access.conftest import principal_of
 
@@ -45,7 +44,7 @@ def test_the_service_says_what_an_administrator_has_to_run(plain: Engine, admin:
     with pytest.raises(
         CatalogUnavailable, match="GRANT headrace_caller, headrace_narrow_caller TO plain"
     ) as refused:
-        connect(FastAPI(openapi_url=None), plain)
+        require_roles(plain)
     register(plain, [DatasetRecord("mart/delays", "csv"), DatasetRecord("crm/people", "csv")], [])
     with pytest.raises(Forbidden), act_as(principal_of("default")), transaction(plain):
         pytest.fail("a caller was let in without the role that keeps him to his rows")
@@ -53,7 +52,7 @@ def test_the_service_says_what_an_administrator_has_to_run(plain: Engine, admin:
     for command in str(refused.value).rpartition("run: ")[2].removesuffix(";").split(";"):
         if "CREATE" not in command:  # the tests' server has the roles already
             admin.execute(command)
-    connect(FastAPI(openapi_url=None), plain)
+    require_roles(plain)
     with act_as(principal_of("default")):
         assert len(queries.datasets(plain).rows) == 2
     with act_as(principal_of("acme")):
@@ -67,7 +66,7 @@ def test_who_may_make_roles_needs_no_administrator(plain: Engine, admin: psycopg
     admin.execute("ALTER ROLE plain CREATEROLE")
     admin.execute(f"GRANT {ROLE}, {NARROW_ROLE} TO plain WITH ADMIN OPTION")  # as if it had made them
     migrate(plain)
-    connect(FastAPI(openapi_url=None), plain)
+    require_roles(plain)
     register(plain, [DatasetRecord("mart/delays", "csv")], [])
     with act_as(principal_of("acme")), transaction(plain) as cursor:
         cursor.execute(

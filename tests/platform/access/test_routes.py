@@ -335,7 +335,7 @@ def test_where_postgresql_cannot_keep_callers_apart_the_service_does_not_come_up
 ) -> None:
     monkeypatch.setattr("headrace.http.security.NARROW_ROLE", "headrace_missing")
     with pytest.raises(CatalogUnavailable, match="CREATE ROLE headrace_missing NOLOGIN"):
-        connect(FastAPI(openapi_url=None), two)
+        create_app(two)
 
 
 def test_the_development_issuer_is_not_asked_in_production(
