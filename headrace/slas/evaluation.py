@@ -12,6 +12,7 @@ from headrace.slas.arrivals import Following, evaluate_clock
 from headrace.slas.objectives import Age, Clock, RunTime, Terms, Volume
 from headrace.slas.status import Arrival, DeadlineOutcome, Evaluation, ObjectiveState, Pause, SlaStatus
 from headrace.slas.transitions import Transitions, format_moment
+from headrace.slas.wording import length
 
 MAX_EVALUATION_INTERVAL = timedelta(
     days=1
@@ -147,8 +148,8 @@ def _evaluate_run_time(
         newest, watched = (max(newest, run.at) if newest else run.at), run.run_id
         deadline = run.at + limits.max_run if limits.max_run else None
         ended = run.ended_at if run.ended_at and run.ended_at <= now else None
-        if deadline and (ended or now) > deadline:
-            reason = f"has run for longer than {limits.max_run}, since {format_moment(run.at)}"
+        if limits.max_run and deadline and (ended or now) > deadline:
+            reason = f"has run for longer than {length(limits.max_run)}, since {format_moment(run.at)}"
             transitions.turn(deadline, SlaStatus.LATE, reason, deadline)
         elif ended is None:
             if deadline:
@@ -158,19 +159,27 @@ def _evaluate_run_time(
             continue
         took, watched = ended - run.at, None
         due = deadline or run.at + (limits.min_run or timedelta())
-        if deadline and ended > deadline:
+        if limits.max_run and deadline and ended > deadline:
             transitions.settle(due, run.partition, DeadlineOutcome.MET_LATE, ended)
             transitions.turn(
-                ended, SlaStatus.MET_LATE, f"took {took}, at most {limits.max_run}", due, arrived_at=ended
+                ended,
+                SlaStatus.MET_LATE,
+                f"took {length(took)}, at most {length(limits.max_run)}",
+                due,
+                arrived_at=ended,
             )
         elif limits.min_run and took < limits.min_run:
             transitions.settle(due, run.partition, DeadlineOutcome.MISSED, ended)
             transitions.turn(
-                ended, SlaStatus.MISSED, f"took {took}, at least {limits.min_run}", due, arrived_at=ended
+                ended,
+                SlaStatus.MISSED,
+                f"took {length(took)}, at least {length(limits.min_run)}",
+                due,
+                arrived_at=ended,
             )
         else:
             transitions.settle(due, run.partition, DeadlineOutcome.MET, ended)
-            transitions.turn(ended, SlaStatus.ON_TRACK, f"took {took}", due, arrived_at=ended)
+            transitions.turn(ended, SlaStatus.ON_TRACK, f"took {length(took)}", due, arrived_at=ended)
     return transitions.end(now, following, deadline=deadline, newest_at=newest, run_id=watched)
 
 

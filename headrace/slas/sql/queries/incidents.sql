@@ -59,11 +59,16 @@ LEFT JOIN LATERAL (
     SELECT jsonb_agg(jsonb_build_object(
         'subject_type', 'DATASET', 'key', full_name, 'owners', owners, 'state', coalesce(state, '')) ORDER BY full_name) AS downstream
     FROM (
-        SELECT hit.full_name, hit.owners, max(objective.state) AS state
+        SELECT hit.full_name, hit.owners, worst.state
         FROM (SELECT DISTINCT node FROM walk WHERE depth > 0) found
         JOIN catalog.dataset hit ON hit.dataset_id = found.node
-        LEFT JOIN catalog.sla_objective objective ON objective.dataset_id = hit.dataset_id AND objective.kind = 'DELIVERY'
-        GROUP BY hit.full_name, hit.owners
+        LEFT JOIN LATERAL (
+            SELECT state
+            FROM catalog.sla_objective
+            WHERE dataset_id = hit.dataset_id
+            ORDER BY array_position(ARRAY['LATE', 'MISSED', 'AT_RISK', 'UNKNOWN', 'MET_LATE', 'PAUSED'], state)
+            LIMIT 1
+        ) worst ON true
         ORDER BY hit.full_name
         LIMIT 200
     ) datasets

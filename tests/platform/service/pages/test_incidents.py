@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 from sqlalchemy import Engine
@@ -9,6 +11,8 @@ from sqlalchemy import Engine
 from headrace.access.callers import Role
 from headrace.context import current_context
 from headrace.database.connection import transaction
+from headrace.slas.tick import evaluate
+from tests.platform.service.conftest import put
 from tests.platform.service.pages.conftest import Browse, raised
 
 
@@ -95,3 +99,13 @@ def test_hostile_reasons_are_shown_as_text(browse: Browse, catalog: Engine) -> N
 
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)" in page
+
+
+def test_what_is_downstream_has_the_worst_status_of_its_objectives(browse: Browse, catalog: Engine) -> None:
+    put(catalog, "mart/delays", "old")
+    evaluate(catalog, datetime.now(UTC) + timedelta(hours=2))
+    incident = raised(catalog, "raw/flights")
+
+    downstream = browse().open(f"/incidents/{incident}").partition("Downstream")[2]
+
+    assert re.search('mart/delays</a></td><td><span class="status bad">Late', downstream)
