@@ -23,7 +23,7 @@ _LIKENESS = 0.65  # minimum similarity of a replacement, of 1.0
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A dataset that matches a query; a higher score is a better match."""
+    """A dataset that matches a query; a higher score is a better match. columns: a few with words of the query."""
 
     dataset_id: UUID
     key: SubjectKey
@@ -33,6 +33,7 @@ class SearchHit:
     tags: Public[dict[str, str]]
     status: Public[str]
     score: float
+    columns: Public[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,10 @@ def search(
             cursor,
             {**_parameters(query, tokens), **wanted.parameters(), "skip": skip, "limit": limit},
         )
-        found = tuple(SearchHit(**{**row, "owners": tuple(row["owners"])}) for row in rows)
+        found = tuple(
+            SearchHit(**{**row, "owners": tuple(row["owners"]), "columns": tuple(row["columns"])})
+            for row in rows
+        )
     return SearchResult(found, tuple(token for token, words in tokens.items() if words is not None))
 
 

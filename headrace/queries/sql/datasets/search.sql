@@ -1,4 +1,16 @@
-SELECT dataset.dataset_id, full_name AS key, description, default_format AS format, owners, tags, status, score
+SELECT dataset.dataset_id, full_name AS key, description, default_format AS format, owners, tags, status, score,
+       ARRAY(
+           SELECT found_column.name
+           FROM (
+               SELECT item ->> 'name' AS name, place,
+                      (SELECT count(*) FROM regexp_split_to_table(lower(%(query)s), '\s+') word
+                       WHERE length(word) >= 3 AND strpos(lower(item ->> 'name'), word) > 0) AS hits
+               FROM jsonb_array_elements(dataset.columns) WITH ORDINALITY element (item, place)
+           ) found_column
+           WHERE hits > 0
+           ORDER BY hits DESC, place
+           LIMIT 3
+       ) AS columns
 FROM catalog.search_datasets(
     %(organisation)s, %(query)s, %(in_names)s::tsquery, %(anywhere)s::tsquery, %(ranked)s::integer
 ) found

@@ -82,3 +82,9 @@ def test_datasets_of_other_domains_are_not_counted(browse: Browse, run_id: UUID)
     page = browse(domain="raw").open("/datasets/counts")
 
     assert "mart" not in page
+
+
+def test_a_search_names_the_columns_with_its_words(browse: Browse) -> None:
+    assert 'column <a href="/datasets/mart/delays/columns?column=delay">delay</a>' in browse().open(
+        "/datasets?q=delay"
+    )
