@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from http import HTTPStatus
+from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -39,6 +42,7 @@ from headrace.registration.registrations import RegistrationStatus
 
 router = APIRouter(include_in_schema=False)
 _PER_PAGE = 50
+_VARIABLE = re.compile(r"\$+\{?\w+\}?|%\w+%?|\{\w+\}|\d{6,}")
 Reviewer = Annotated[Caller, Depends(acts(Permission.REVIEW))]
 Viewer = Annotated[Caller, Depends(signed_in(Permission.REVIEW))]
 Text = Annotated[str, Form(max_length=2000)]
@@ -102,15 +106,29 @@ def review_candidates(
     dataset: Annotated[list[str], Form(max_length=500)],
     owner: Annotated[list[str], Form(max_length=500)],
     chosen: Annotated[set[Place], Form(max_length=500)] = set(),  # noqa: B006 - FastAPI copies it
+    domain: Text = "",
+    owners: Text = "",
 ) -> Response:
-    """Confirm or reject the chosen candidates; `chosen` are their places in the other fields."""
+    """Confirm or reject the chosen candidates; `chosen` are their places in the other fields.
+
+    domain: of those without a dataset, which get a name from their pattern. owners: of those without owners.
+    """
     if not len(pattern) == len(instance) == len(dataset) == len(owner) > max(chosen, default=-1):
         raise RequestRefused(HTTPStatus.UNPROCESSABLE_ENTITY, "the form is incomplete: open its page again")
+    keys = [
+        key.strip() or (f"{domain.strip()}/{_proposed_name(each)}" if domain.strip() else "")
+        for key, each in zip(dataset, pattern, strict=True)
+    ]
+    named = Counter(keys[place] for place in chosen)
     decisions, refused = [], []
     for place in sorted(chosen):
+        if decision == "confirm" and not dataset[place].strip() and named[keys[place]] > 1 and keys[place]:
+            reason = f"several of the chosen would be {keys[place]}: give each a dataset"
+            refused.append({"pattern": pattern[place], "reason": reason})
+            continue
         try:
             decisions.append(
-                _decision(decision, pattern[place], instance[place], dataset[place], owner[place])
+                _decision(decision, pattern[place], instance[place], keys[place], owner[place] or owners)
             )
         except RequestRefused as error:
             refused.append({"pattern": pattern[place], "reason": str(error)})
@@ -132,9 +150,16 @@ def _decision(
         pattern=pattern,
         instance=instance,
         decision=decision,
-        dataset=dataset.strip() if decision == "confirm" else None,
+        dataset=dataset if decision == "confirm" else None,
         owners=[each.strip() for each in owners.split(",") if each.strip()],
     )
+
+
+def _proposed_name(pattern: str) -> str:
+    """Return a name for the dataset of files or a table: the last part of the pattern, without variables and dates."""
+    path = PurePosixPath(pattern)
+    last = pattern.rpartition(".")[2] if pattern.startswith("db2:") else path.name.partition(".")[0]
+    return "_".join(re.findall(r"[a-z0-9]+", _VARIABLE.sub("", last).lower()))
 
 
 def _review(
@@ -202,6 +227,7 @@ def _candidates(
         found=found,
         status_shown=status,
         statuses=list(Status),
+        names=[_proposed_name(each["pattern"]) for each in found["items"]],
         done=done,
         refused=refused,
     )

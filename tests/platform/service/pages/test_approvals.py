@@ -127,6 +127,34 @@ def test_a_steward_confirms_candidates_and_a_wrong_key_does_not_stop_the_others(
     assert "fin/a" in steward.open("/approvals/candidates?status=CONFIRMED")
 
 
+def test_a_domain_and_owners_are_given_to_all_that_have_none(browse: Browse, scanned: Engine) -> None:
+    steward = browse(Role.DATA_STEWARD)
+    form = candidates_form(steward.open("/approvals/candidates"), b="own/b") | {"owner": ["", "team:own"]}
+    address = "/approvals/candidates"
+
+    done = steward.submit(address, address, decision="confirm", domain="fin", owners="team:fin", **form)
+
+    assert "2 confirmed" in done.text
+    keys = [key or "fin/a" for key in form["dataset"]]
+    assert {key: queries.dataset(scanned, key).owners for key in keys} == dict(
+        zip(keys, [("team:fin",), ("team:own",)], strict=True)
+    )
+
+
+def test_two_candidates_do_not_become_one_dataset_by_themselves(
+    browse: Browse, catalog: Engine, tmp_path: Path
+) -> None:
+    (tmp_path / "jobs.jil").write_text(JIL.replace("b.dat", "a_$$DAY.dat"))
+    scan(catalog, [tmp_path / "jobs.jil"])
+    steward = browse(Role.DATA_STEWARD)
+    form = candidates_form(steward.open("/approvals/candidates"))
+    address = "/approvals/candidates"
+
+    done = steward.submit(address, address, decision="confirm", domain="fin", **form)
+
+    assert done.text.count("several of the chosen would be fin/a") == 2
+
+
 def test_rejected_candidates_do_not_come_back(browse: Browse, scanned: Engine) -> None:
     steward = browse(Role.DATA_STEWARD)
     form = candidates_form(steward.open("/approvals/candidates"))
