@@ -65,5 +65,7 @@ def _sentence(bars: Sequence[Bar]) -> str:
     here = next((bar for bar in bars if bar.here), None)
     if here is None:
         return f"{usual[0].upper()}{usual[1:]}."
+    if here.state != "SUCCESS":
+        return f"This run ended after {duration(here.seconds)}; {usual}."
     slower = sum(here.seconds > each for each in others)
     return f"This run took {duration(here.seconds)}, longer than {slower} of {len(others)}: {usual}."

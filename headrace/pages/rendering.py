@@ -42,7 +42,10 @@ PAGES = (
     ("/access", "Access", Permission.GRANT),
     ("/platform", "Health", Permission.OPERATE),
 )
+# The page in the header to which others belong.
+SECTIONS = {"/audit": "/access", "/incidents": "/alerts", "/lineage": "/datasets", "/runs": "/processes"}
 _NONE = "\N{EN DASH}"
+_FIGURE_LENGTH = 8  # of a number that is shown as it is
 _UNITS = (
     ("d", timedelta(days=1)),
     ("h", timedelta(hours=1)),
@@ -120,6 +123,7 @@ def _environment() -> Environment:
         "clock": clock,
         "time_of_day": time_of_day,
         "count": count,
+        "figure": figure,
         "duration": duration,
         "seconds": seconds,
         "size": size,
@@ -132,6 +136,7 @@ def _environment() -> Environment:
         "static": static_url,
         "platform_version": version("headrace"),
         "Permission": Permission,
+        "sections": SECTIONS,
         "with_query": with_query,
     }
     return environment
@@ -203,6 +208,13 @@ def duration(value: timedelta | float | None) -> str:
 def count(value: float | None) -> str:
     """Return a number with thousands separated."""
     return _NONE if value is None else f"{value:,}"
+
+
+def figure(value: object) -> object:
+    """Return a value of a dataset; a number with many decimals is rounded to four, or six digits of a small one."""
+    if not isinstance(value, float) or len(repr(value)) <= _FIGURE_LENGTH:
+        return value
+    return f"{value:.4f}".rstrip("0").rstrip(".") if 0.1 <= abs(value) < 1e15 else f"{value:.6g}"
 
 
 def size(value: int | None) -> str:

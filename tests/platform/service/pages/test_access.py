@@ -125,3 +125,7 @@ def test_an_administrator_sees_who_sees_a_dataset_and_why(browse: Browse, catalo
     assert "a token for the domain mart" in page
     for other in ("raw-only", "elsewhere-only", "airflow"):
         assert other not in page
+
+
+def test_the_trail_belongs_to_access_in_the_header(browse: Browse) -> None:
+    assert '<a href="/access" aria-current="true">' in browse(Role.PLATFORM_ADMIN).open("/audit")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 from sqlalchemy import Engine
 
@@ -104,3 +106,10 @@ def test_an_outage_is_planned_where_there_is_an_sla(browse: Browse, catalog: Eng
 
     assert 'action="/slas/outages"' in owner.open(PAGE)
     assert "It has no SLA that could be paused." in owner.open("/datasets/raw/flights/manage")
+
+
+def test_an_owner_rolls_back_from_the_list_of_versions(browse: Browse, run_id: UUID) -> None:
+    action = 'action="/datasets/mart/delays/rollback"'
+
+    assert browse(Role.DATA_OWNER).open("/datasets/mart/delays/versions").count(action) == 1
+    assert action not in browse(user="eve").open("/datasets/mart/delays/versions")

@@ -45,3 +45,9 @@ def test_few_or_instant_runs_are_not_compared() -> None:
     assert durations([_run("a", 0)]).sentence == (
         "How long its runs took is unknown: their starts were not reported."
     )
+
+
+def test_a_failed_run_is_not_said_to_be_slow_or_fast() -> None:
+    runs = [_run("here", 1, "FAILED"), _run("c", 10), _run("b", 6), _run("a", 2)]
+
+    assert durations(runs, "here").sentence.startswith("This run ended after 1 min; of 3 successful runs")
