@@ -243,7 +243,7 @@ def partition_check(columns: Sequence[str]) -> Check:
         kind="partition",
         column=columns[0] if len(columns) == 1 else None,
         parameters={"columns": list(columns)},
-        description=f"{' and '.join(columns)} of every row are in the written partition.",
+        description=f"{' and '.join(columns)} of every row {'is' if len(columns) == 1 else 'are'} in the written partition.",
     )
 
 

@@ -300,3 +300,18 @@ def test_the_checks_explain_the_score_and_show_their_last_results(browse: Browse
 
 def test_a_score_without_results_is_unknown(browse: Browse) -> None:
     assert "Neither a check nor a deadline has a result yet." in browse().open("/datasets/mart/report/checks")
+
+
+def test_versions_of_a_partitioned_dataset_are_compared_within_a_partition(
+    browse: Browse, run_id: UUID
+) -> None:
+    address = "/datasets/raw/flights/compare"
+
+    assert 'name="before"' not in browse().open(address)
+    chosen = browse().open(f"{address}?partition=2026-01-01")
+    assert 'name="before"' in chosen
+    assert "There is only one version of 2026-01-01 so far." in chosen
+
+
+def test_results_that_all_passed_are_folded(browse: Browse, run_id: UUID) -> None:
+    assert "2 results, all passed" in browse().open("/datasets/mart/delays/checks")
