@@ -238,12 +238,13 @@ def dataset_checks(checks: Sequence[DatasetCheck]) -> Iterator[Check]:
 
 def partition_check(columns: Sequence[str]) -> Check:
     """Return the check that rows belong to the partition that they are written to."""
+    verb = "is" if len(columns) == 1 else "are"
     return Check(
         name="partition",
         kind="partition",
         column=columns[0] if len(columns) == 1 else None,
         parameters={"columns": list(columns)},
-        description=f"{' and '.join(columns)} of every row {'is' if len(columns) == 1 else 'are'} in the written partition.",
+        description=f"{' and '.join(columns)} of every row {verb} in the written partition.",
     )
 
 
