@@ -211,3 +211,14 @@ def test_hostile_reasons_are_shown_as_text(browse: Browse, objectives: Engine) -
 
     assert hostile not in page
     assert "&lt;script&gt;alert(1)" in page
+
+
+def test_the_board_shows_a_few_of_many_outages(browse: Browse, objectives: Engine) -> None:
+    begins = datetime(2030, 1, 1, tzinfo=UTC)
+    for day in range(6):
+        plan_outage(objectives, f"b/{day}*", begins, begins + timedelta(days=1), "a move", by="test")
+
+    page = browse().open("/slas")
+
+    assert page.count("a move") == 5
+    assert "5 of 6 shown" in page
