@@ -187,7 +187,7 @@ class Settings(BaseSettings):
     log_folders: tuple[Path, ...] = Field(
         default=(),
         description="Folders on the service's machine with logs of jobs: the page of a run shows the ends of those "
-        "that its attempts name. Other files are never read.",
+        "that its attempts name. Only these files are read, and Dagster's own logs.",
     )
     requests_per_second: int = Field(
         default=1000, ge=1, description="Maximum number of requests per second from one caller."

@@ -32,7 +32,8 @@ class LogEnd:
 def log_end(location: str | None, folders: Sequence[Path]) -> LogEnd:
     """Return the last whole lines of the log at a location: a path, or a file: URI, in one of the folders.
 
-    Links are followed first, since the location is what a job reported.
+    Links are followed first, since the location is what a job reported. Of a folder, as Dagster has one for each run,
+    the file that was written last.
     """
     if location is None:
         return LogEnd(None, problem="No log was reported.")
@@ -47,10 +48,19 @@ def log_end(location: str | None, folders: Sequence[Path]) -> LogEnd:
             return LogEnd(
                 location, problem="The log is not in one of the folders of the setting log_folders."
             )
+        if path.is_dir():
+            path = _newest(path)
+            location = str(path)
         return _read(location, path)
     except (OSError, ValueError) as error:  # ValueError: no URL, or a NUL in it
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         return LogEnd(location, problem=f"The log cannot be read: {reason}.")
+
+
+def _newest(folder: Path) -> Path:
+    """Return the file written last, if one is not empty; the folder itself if there is none."""
+    files = [each for each in folder.iterdir() if each.is_file() and not each.is_symlink()]
+    return max(files, key=lambda each: (each.stat().st_size > 0, each.stat().st_mtime), default=folder)
 
 
 def _read(location: str, path: Path) -> LogEnd:

@@ -75,9 +75,22 @@ def test_logs_of_other_machines_are_not_read(folder: Path, location: str) -> Non
     assert found.problem == "The log is not in a folder that this service can read."
 
 
+def test_of_a_folder_the_file_written_last_is_shown(folder: Path) -> None:
+    logs = folder / "compute_logs"
+    logs.mkdir()
+    for name, text, at in (("step.out", "old", 1), ("step.err", "new", 3), ("step.complete", "", 5)):
+        (logs / name).write_text(text)
+        os.utime(logs / name, (at, at))
+    (logs / "link").symlink_to(folder.parent)
+
+    assert log_end(str(logs), [folder]).text == "new"
+
+
 def test_a_problem_says_what_to_do(folder: Path) -> None:
     assert log_end(None, [folder]).problem == "No log was reported."
     assert "log_folders" in str(log_end("/var/log/load.out", []).problem)
+    (folder / "empty").mkdir()
+    assert "Is a directory" in str(log_end(f"{folder}/empty", [folder]).problem)
     assert "No such file" in str(log_end(f"{folder}/gone", [folder]).problem)
     os.mkfifo(folder / "pipe")
     assert log_end(f"{folder}/pipe", [folder]).problem == "The log is not a file."
