@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, TypeVar
+from urllib.parse import SplitResult, urlsplit
 
 from fastapi import Form, Query
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError
@@ -49,6 +50,14 @@ def body(model: type[Model], **fields: object) -> Model:
         raise RequestRefused(
             HTTPStatus.UNPROCESSABLE_ENTITY, f"{name}: {message}", field=f"body.{name}"
         ) from error
+
+
+def address_in(header: str | None) -> SplitResult:
+    """Return the parts of the address in a header; of none, and of a malformed one, they are empty."""
+    try:
+        return urlsplit(header or "")
+    except ValueError:
+        return urlsplit("")
 
 
 def own_address(address: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from typing import Annotated
-from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Depends, Form, Request
 from starlette.responses import RedirectResponse, Response
@@ -12,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from headrace.access.callers import Caller, Permission
 from headrace.access.saved_links import MAX_LINKS, SavedLink, forget_link, save_link, saved_links
 from headrace.api.subjects import Database
-from headrace.pages.forms import own_address
+from headrace.pages.forms import address_in, own_address
 from headrace.pages.rendering import page
 from headrace.pages.sessions import Viewer, acts
 from headrace.registration.registrations import StorableText as Text
@@ -52,7 +51,7 @@ def forget_link_on_page(engine: Database, caller: Saver, name: Name) -> Response
 
 def _previous(request: Request) -> str:
     """Return path and query of the page of ours with the link to this one; empty if it is unknown."""
-    before = urlsplit(request.headers.get("referer", ""))
+    before = address_in(request.headers.get("referer"))
     if before.netloc != request.headers.get("host") or before.path in {"", "/links"}:
         return ""
     return before.path + (f"?{before.query}" if before.query else "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlsplit
 
 from fastapi import Request
 from pydantic_core import from_json
@@ -12,6 +11,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.http.problems import MEDIA_TYPE
+from headrace.pages.forms import address_in
 from headrace.pages.rendering import page
 
 _TITLES = {
@@ -64,7 +64,7 @@ def _is_problem(start: Message) -> bool:
 
 def _form_page(request: Request) -> str | None:
     """Return the page of ours from which a refused form was sent."""
-    sent_from = urlsplit(request.headers.get("referer", ""))
+    sent_from = address_in(request.headers.get("referer"))
     is_ours = sent_from.netloc == request.headers.get("host") and not sent_from.path.startswith("//")
     if request.method != "POST" or not is_ours:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 from http import HTTPStatus
 from typing import Annotated
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from fastapi import Depends, Form, Request
 from starlette.concurrency import run_in_threadpool
@@ -17,6 +17,7 @@ from headrace.access.sessions import SESSION_LIFETIME, Session, session_of
 from headrace.context import current_context
 from headrace.errors import Forbidden
 from headrace.http.security import Authorization
+from headrace.pages.forms import address_in
 
 COOKIE = "headrace_session"
 SIGN_IN = "/sign-in"
@@ -73,7 +74,7 @@ async def _session(request: Request) -> Session:
 def refuse_other_sites(request: Request) -> None:
     """Refuse a form of another site, as its browser names it. Raises Forbidden."""
     origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+    if origin is not None and address_in(origin).netloc != request.headers.get("host"):
         raise Forbidden("this form was sent by another site; nothing was changed")
 
 
@@ -91,9 +92,9 @@ def set_session(response: Response, token: str) -> None:
 
 def ask_to_sign_in(request: Request, _: Exception) -> Response:
     """Send the browser to the sign-in page, from which it comes back; an action is not repeated."""
-    here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    back = here if request.method == "GET" else "/"
+    here = address_in(request.headers.get("hx-current-url", str(request.url)))
+    back = here.path + (f"?{here.query}" if here.query else "") if request.method == "GET" else "/"
     address = f"{SIGN_IN}?next={quote(back, safe='/')}"
     if request.headers.get("hx-request") == "true":
-        return Response(status_code=HTTPStatus.NO_CONTENT, headers={"HX-Redirect": f"{SIGN_IN}?next=/"})
+        return Response(status_code=HTTPStatus.NO_CONTENT, headers={"HX-Redirect": address})
     return RedirectResponse(address, HTTPStatus.SEE_OTHER)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
+from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
 from headrace.access.callers import Permission
@@ -17,15 +18,18 @@ from headrace.api.datasets.datasets import (
 from headrace.api.datasets.differences import show_differences
 from headrace.api.datasets.rows import show_rows
 from headrace.api.paging import Cursor
-from headrace.api.subjects import Database, Partition
+from headrace.api.subjects import Database
 from headrace.pages.datasets.comparison import compared
 from headrace.pages.datasets.subject import PER_PAGE, Dataset, view
 from headrace.pages.datasets.trends import row_trend
+from headrace.pages.forms import none_if_empty
 from headrace.pages.rendering import answered
 from headrace.pages.sessions import Viewer
 
 router = APIRouter(include_in_schema=False)
-Tag = Annotated[str | None, Query(max_length=1000)]
+Text = Annotated[str, Field(max_length=1000)]
+Tag = Annotated[Text | None, BeforeValidator(none_if_empty), Query()]
+Partition = Tag
 
 
 @router.get("/datasets/{dataset:key}/versions")

@@ -55,9 +55,8 @@ _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _COLUMNS = ("depth", "kind", "key", "owners", "description")  # of the readers, in the CSV file
 
 Shown = Literal["both", "upstream", "downstream"]
-Expanded = Annotated[
-    str, StringConstraints(pattern=r"^(upstream|downstream):(DATASET|PROCESS):[0-9a-f-]{36}$")
-]
+_UUID = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+Expanded = Annotated[str, StringConstraints(pattern=rf"^(upstream|downstream):(DATASET|PROCESS):{_UUID}$")]
 
 
 @router.get("/lineage/{key:path}")

@@ -43,6 +43,13 @@ axe.run().then(({violations}) => violations.map(
     ({id, help, nodes}) => `${id}: ${help}: ${nodes.map(({html}) => html.slice(0, 200)).join(" | ")}`))
 """
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+# Confirm, and while the form is on its way press its button again.
+TWICE = """
+const dialog = document.querySelector("dialog#confirm");
+const button = document.querySelector("form[action='/slas/outages'] button");
+dialog.addEventListener("close", () => queueMicrotask(() => button.click()));
+dialog.querySelector("[value=yes]").click();
+"""
 Scheme = Literal["light", "dark"]
 LOOKS: tuple[tuple[int, Scheme], ...] = ((1280, "light"), (390, "dark"))
 # An address of each page, by its route.
@@ -228,8 +235,11 @@ def test_what_cannot_be_undone_is_confirmed(visit: Visiting) -> None:
     expect(page.get_by_text("None is planned.")).to_be_visible()
 
     page.get_by_role("button", name="Plan the outage").click()
-    dialog.get_by_role("button", name="Confirm").click()
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    page.evaluate(TWICE)
     expect(page.get_by_role("cell", name="the cluster moves")).to_be_visible()
+    assert len(sent) == 1
     assert visited.problems == []
 
 
@@ -256,6 +266,17 @@ def test_the_home_page_stays_up_to_date(site: Site, visit: Visiting) -> None:
         page.clock.run_for(16_000)
         expect(page.get_by_text("1 running")).to_be_visible()
 
+        away = page.get_by_text("This is not up to date")
+        page.route(
+            "**/", lambda route: route.fulfill(status=503, body="<p>away</p>", content_type="text/html")
+        )
+        page.clock.run_for(16_000)
+        expect(away).to_be_visible()
+        expect(page.get_by_text("1 running")).to_be_visible()
+        page.unroute("**/")
+        page.clock.run_for(16_000)
+        expect(away).to_be_hidden()
+
 
 def test_a_lineage_is_saved_as_png(visit: Visiting, tmp_path: Path) -> None:
     visited = visit("/lineage/mart/delays")
@@ -268,6 +289,14 @@ def test_a_lineage_is_saved_as_png(visit: Visiting, tmp_path: Path) -> None:
     assert content.startswith(b"\x89PNG")
     assert len(content) > 5_000
     assert visited.problems == []
+
+
+def test_a_drawing_that_cannot_be_had_leads_to_the_sign_in(visit: Visiting) -> None:
+    page = visit("/lineage/mart/delays").page
+    page.context.clear_cookies()
+    page.get_by_role("link", name="Export as PNG").click()
+
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
 def test_the_plan_of_the_night_follows_the_page_and_a_slider_goes_back_in_time(visit: Visiting) -> None:

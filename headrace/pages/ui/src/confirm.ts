@@ -1,4 +1,4 @@
-// Forms with `data-confirm` ask before they are sent.
+// Forms with `data-confirm` ask before they are sent, and no form that changes something is sent twice.
 
 export function confirmForms(): void {
   const dialog = document.querySelector<HTMLDialogElement>("dialog#confirm");
@@ -20,5 +20,20 @@ export function confirmForms(): void {
       { once: true },
     );
     dialog.showModal();
+  });
+}
+
+export function sendOnce(): void {
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (event.defaultPrevented || !(form instanceof HTMLFormElement) || form.method !== "post") return;
+    if (form.dataset.sent) event.preventDefault();
+    form.dataset.sent = "yes";
+  });
+  addEventListener("pageshow", () => {
+    for (const form of document.forms) {
+      delete form.dataset.sent;
+      delete form.dataset.confirmed;
+    }
   });
 }

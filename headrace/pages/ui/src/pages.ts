@@ -2,7 +2,8 @@
 
 import "htmx.org";
 import { chooseAll } from "./choosing";
-import { confirmForms } from "./confirm";
+import { confirmForms, sendOnce } from "./confirm";
+import { tellFailures } from "./failures";
 import { keyboard } from "./keyboard";
 import { lineage } from "./lineage";
 import { saveAsPng } from "./png";
@@ -13,6 +14,8 @@ keepTimesRight();
 keyboard();
 chooseAll();
 confirmForms();
+sendOnce();
+tellFailures();
 keepTablesScrollable();
 showWhereItIs();
 lineage();

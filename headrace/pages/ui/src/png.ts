@@ -1,4 +1,5 @@
-// Links with `data-png` lead to a drawing of ours; a click on one saves it as PNG.
+// Links with `data-png` lead to a drawing of ours; a click on one saves it as PNG. Where that fails, the link is followed,
+// to the drawing as SVG or to the sign-in.
 
 const MAX_SIDE = 8_192;
 const MAX_PIXELS = 33_000_000;
@@ -50,6 +51,6 @@ export function saveAsPng(): void {
     const link = event.target instanceof Element ? event.target.closest<HTMLAnchorElement>("a[data-png]") : null;
     if (!link) return;
     event.preventDefault();
-    void draw(link);
+    draw(link).catch(() => location.assign(link.href));
   });
 }

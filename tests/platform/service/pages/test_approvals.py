@@ -125,6 +125,7 @@ def test_a_steward_confirms_candidates_and_a_wrong_key_does_not_stop_the_others(
     assert "/data/out/b.dat: dataset:" in done.text
     assert queries.dataset(scanned, "fin/a").owners == ("team:fin",)
     assert "fin/a" in steward.open("/approvals/candidates?status=CONFIRMED")
+    assert "found by a scan" in steward.open("/approvals?status=APPROVED")
 
 
 def test_a_domain_and_owners_are_given_to_all_that_have_none(browse: Browse, scanned: Engine) -> None:

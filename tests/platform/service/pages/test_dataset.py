@@ -156,6 +156,14 @@ def test_two_versions_differ_by_a_column(browse: Browse, run_id: UUID) -> None:
     assert '<th scope="row">carrier</th><td>\N{EN DASH}</td><td class="changed">string</td>' in page
 
 
+def test_an_empty_field_of_a_form_is_none(browse: Browse, run_id: UUID) -> None:
+    browser = browse()
+
+    assert "second" in browser.open("/datasets/mart/delays/compare?partition=&before=first&after=second")
+    assert "second" in browser.open("/datasets/mart/delays/versions?partition=")
+    browser.open("/datasets/mart/delays/rows?version=&partition=")
+
+
 def test_an_unknown_version_is_a_page(browse: Browse, run_id: UUID) -> None:
     assert "Not found" in browse().open("/datasets/mart/delays/version/third", 404)
     assert "Not found" in browse().open("/datasets/mart/delays/compare?before=first&after=third", 404)

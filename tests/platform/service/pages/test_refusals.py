@@ -99,3 +99,8 @@ def test_a_refused_form_leads_back_to_its_page(browse: Browse, referer: str, lin
     assert ("Back to the form" in answer.text) == (link is not None)
     assert (link or "<main") in answer.text
     assert "example.com" not in answer.text
+
+
+@pytest.mark.parametrize("path", ["/links", "/no/such/page"])
+def test_a_malformed_address_of_the_page_before_is_none(browse: Browse, path: str) -> None:
+    assert browse().client.get(path, headers={"Referer": "http://["}).status_code in {200, 404}

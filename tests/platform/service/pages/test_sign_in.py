@@ -38,6 +38,15 @@ def test_a_page_without_a_session_leads_to_the_sign_in_and_back(visitor: TestCli
     assert 'value="/datasets?q=delays&amp;owner=team:data"' in shown.text
 
 
+def test_a_part_of_a_page_without_a_session_leads_back_to_the_page(visitor: TestClient) -> None:
+    asked = {"HX-Request": "true", "HX-Current-URL": "http://testserver/night?hours=4"}
+
+    assert (
+        visitor.get("/night?plan=1", headers=asked).headers["hx-redirect"]
+        == "/sign-in?next=/night%3Fhours%3D4"
+    )
+
+
 def test_the_development_sign_in_opens_a_session_with_the_chosen_role(visitor: TestClient) -> None:
     answer = visitor.post("/sign-in", data=FORM)
 

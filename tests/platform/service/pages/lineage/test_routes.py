@@ -65,6 +65,7 @@ def test_a_fold_leads_to_more_neighbours(browse: Browse) -> None:
     assert {"Process mart/delays", "Dataset raw/flights"} <= set(_drawn(more))
     assert "0 of 1 upstream" not in more
     browser.open("/lineage/mart/report?expand=sideways", 422)
+    browser.open(f"/lineage/mart/report?expand=upstream:DATASET:{'-' * 36}", 422)
 
 
 def test_many_readers_are_folded_with_their_number(browse: Browse, catalog: Engine) -> None:

@@ -116,6 +116,7 @@ def test_the_plan_shows_slack_and_the_critical_path(browse: Browse, catalog: Eng
     assert alone.count('<span class="tag">critical</span>') == 1
     narrow = browse(domain="raw", user="rob").open("/night?plan=1&target=mart/delays")
     assert "mart/report" not in narrow
+    assert "No process unknown runs in this time" in browser.open("/night?plan=1&target=unknown")
 
 
 def test_an_expected_run_is_drawn_apart(browse: Browse, catalog: Engine) -> None:
