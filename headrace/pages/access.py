@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Form, Query, Request
 from starlette.responses import RedirectResponse, Response
 
 from headrace.access.callers import ROLES, Caller, Permission, Role
+from headrace.access.grants import USER
 from headrace.api.access import (
     RoleOfUser,
     ServiceName,
@@ -23,6 +24,7 @@ from headrace.api.access import (
 from headrace.api.audit import list_audit
 from headrace.api.paging import Cursor
 from headrace.api.subjects import Database
+from headrace.http.problems import RequestRefused
 from headrace.pages.forms import body
 from headrace.pages.rendering import answered, page
 from headrace.pages.sessions import acts, signed_in
@@ -45,6 +47,12 @@ def grant_role(
     engine: Database, caller: Granter, user: Text, role: Annotated[Role, Form()], domain: Text = ""
 ) -> Response:
     """Give a role."""
+    if user.strip().startswith(USER):
+        raise RequestRefused(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            f"write the user as {user.strip().removeprefix(USER)}: the pages add {USER}",
+            field="body.user",
+        )
     give_role(engine, caller, body(RoleOfUser, user=user.strip(), role=role, domain=domain.strip() or "*"))
     return RedirectResponse("/access", HTTPStatus.SEE_OTHER)
 

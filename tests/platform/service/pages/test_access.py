@@ -129,3 +129,13 @@ def test_an_administrator_sees_who_sees_a_dataset_and_why(browse: Browse, catalo
 
 def test_the_trail_belongs_to_access_in_the_header(browse: Browse) -> None:
     assert '<a href="/access" aria-current="true">' in browse(Role.PLATFORM_ADMIN).open("/audit")
+
+
+def test_a_user_is_named_without_the_prefix_of_the_pages(browse: Browse) -> None:
+    admin = browse(Role.PLATFORM_ADMIN)
+
+    refused = admin.submit("/access", "/access/grant", user="user:bob", role="DATA_CONSUMER")
+
+    assert refused.status_code == 422
+    assert "write the user as bob" in refused.text
+    assert "bob" not in admin.open("/access")
