@@ -31,6 +31,19 @@ def show_tonight(request: Request, engine: Database, caller: Viewer) -> Response
     alerts = answered(
         list_alerts(engine, caller, state=[AlertState.OPEN, AlertState.ACKNOWLEDGED], limit=_MAX_ROWS + 1)
     )
+    return page(
+        request,
+        "tonight.html",
+        objectives=objectives,
+        alerts=alerts["items"],
+        recent=answered(show_recent(engine, caller, limit=_MAX_ROWS + 1)),
+        limit=_MAX_ROWS,
+    )
+
+
+@router.get("/yours")
+def show_yours(request: Request, engine: Database, caller: Viewer) -> Response:
+    """Show the datasets that name the reader as an owner, and their saved links; a part of the home page."""
     me = caller.subject.removeprefix(USER)
     mine = answered(list_datasets(engine, caller, DatasetFilter(owner=me), limit=_MAX_ROWS + 1))["items"]
     ours = (
@@ -42,13 +55,10 @@ def show_tonight(request: Request, engine: Database, caller: Viewer) -> Response
     )
     return page(
         request,
-        "tonight.html",
+        "yours.html",
         me=me,
         mine=mine,
         states={each["key"]: each["state"] for each in reversed(ours)},
         links=saved_links(engine, caller),
-        objectives=objectives,
-        alerts=alerts["items"],
-        recent=answered(show_recent(engine, caller, limit=_MAX_ROWS + 1)),
         limit=_MAX_ROWS,
     )

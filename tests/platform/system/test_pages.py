@@ -91,6 +91,7 @@ EXAMPLES = {
     "/slas": "/slas",
     "/slas/explanation": "/slas/explanation?key=mart/delays",
     "/slas/{key:path}": "/slas/mart/delays",
+    "/yours": "/yours",
 }
 NO_PAGES = {"/sign-in/callback", "/sign-in/start", "/slas.csv", "/static/{name}"}
 

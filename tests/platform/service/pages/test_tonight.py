@@ -58,11 +58,11 @@ def test_a_user_of_another_domain_sees_nothing_of_this_one(browse: Browse, run_i
 
 def test_datasets_and_links_of_the_reader_are_listed(browse: Browse) -> None:
     mine = browse(user="ops@example.com")
-    assert "Your links" not in mine.open("/").split("<main")[1]
+    assert 'hx-get="/yours"' in mine.open("/")
     mine.post("/links", name="Late ones", address="/slas?state=LATE")
-    page = mine.open("/")
+    page = mine.open("/yours")
 
     assert "whose owner is ops@example.com" in page
     assert page.count('href="/datasets/raw/flights"') == 1
     assert '<a href="/slas?state=LATE">Late ones</a>' in page
-    assert "Your datasets" not in browse().open("/")
+    assert "No dataset names you (ann)" in browse().open("/yours")
