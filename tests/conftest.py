@@ -38,8 +38,8 @@ hypothesis.settings.load_profile("busy")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Return a worker more than CPUs, since tests of processes wait for them; at most four, for the memory."""
-    return min((os.cpu_count() or 1) + 1, 4)
+    """Return two workers more than CPUs, since tests of processes and pages wait; at most four, for the memory."""
+    return min((os.cpu_count() or 1) + 2, 4)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
