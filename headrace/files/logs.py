@@ -37,8 +37,6 @@ def log_end(location: str | None, folders: Sequence[Path]) -> LogEnd:
     """
     if location is None:
         return LogEnd(None, problem="No log was reported.")
-    if not folders:
-        return LogEnd(location, problem="The setting log_folders names no folder, so that no log is read.")
     try:
         url = urlsplit(location)
         if url.scheme not in {"", "file"} or url.netloc not in {"", "localhost"}:
