@@ -10,10 +10,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from headrace.access.callers import Caller
 from headrace.access.sensitivity import Public
 from headrace.api.datasets.rows import stored_rows
 from headrace.api.responses import shown
 from headrace.api.subjects import Database, Dataset, Partition, Reader
+from headrace.catalog.records import Version
 from headrace.queries.datasets import unique_key
 from headrace.queries.versions import tagged
 from headrace.stores.protocol import JsonRow
@@ -47,21 +49,25 @@ def show_differences(
     engine: Database, caller: Reader, dataset: Dataset, before: Tag, after: Tag, partition: Partition = None
 ) -> Response:
     """Compare two versions of at most 20,000 rows in the warehouse by the columns of the dataset's `unique` check."""
+    versions = [tagged(engine, dataset.key, tag, partition)[-1] for tag in (before, after)]
     key = tuple(unique_key(engine, dataset.key))
+    return shown(engine, caller, _differences(caller, versions, key), dataset.key)
+
+
+def _differences(caller: Caller, versions: Sequence[Version], key: tuple[str, ...]) -> RowDifferences:
     sides: list[list[JsonRow]] = []
-    for tag in (before, after):
-        version = tagged(engine, dataset.key, tag, partition)[-1]
+    for version in versions:
         found = stored_rows(caller, version, MAX_ROWS + 1)
         if found.rows is None:
-            return shown(engine, caller, RowDifferences(key, reason=found.reason), dataset.key)
+            return RowDifferences(key, reason=found.reason)
         if len(found.rows) > MAX_ROWS:
-            reason = f"{tag} has more than {MAX_ROWS:,} rows."
-            return shown(engine, caller, RowDifferences(key, reason=reason), dataset.key)
+            return RowDifferences(key, reason=f"{version.tag} has more than {MAX_ROWS:,} rows.")
         if missing := [name for name in key if name not in found.columns]:
-            reason = f"{tag} has no column {', '.join(missing)} that the service reads."
-            return shown(engine, caller, RowDifferences(key, reason=reason), dataset.key)
+            reason = f"{version.tag} has no column {', '.join(missing)} that the service reads."
+            return RowDifferences(key, reason=reason)
         sides.append(found.rows)
-    return shown(engine, caller, row_differences(sides[0], sides[1], key), dataset.key)
+    before, after = sides
+    return row_differences(before, after, key)
 
 
 def row_differences(
