@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from headrace.api.datasets.columns import show_sensitive
-from headrace.api.datasets.datasets import list_schemas, list_statistics
+from headrace.api.datasets.datasets import list_schemas, list_statistics, show_dataset
 from headrace.api.subjects import Database
 from headrace.http.problems import RequestRefused
 from headrace.pages.datasets.subject import Dataset, published_version, view
@@ -29,7 +29,8 @@ def show_columns(
     column: Annotated[str | None, Query(max_length=1000)] = None,
 ) -> Response:
     """Show the columns of the published version with statistics, how they changed, and the trend of one."""
-    version = published_version(engine, caller, dataset)
+    about = answered(show_dataset(engine, caller, dataset))
+    version = published_version(engine, caller, dataset, about)
     measured = answered(list_statistics(engine, caller, dataset, column=column)) if column else []
     known = {each["name"] for each in version["version"]["columns"]} if version else set()
     if column and column not in known and not any(each["statistics"] for each in measured):
@@ -40,6 +41,7 @@ def show_columns(
         caller,
         dataset,
         "columns",
+        about=about,
         version=version,
         sensitive=answered(show_sensitive(engine, caller, dataset))["columns"],
         schemas=answered(list_schemas(engine, caller, dataset))["items"],

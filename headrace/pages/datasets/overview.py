@@ -80,7 +80,7 @@ def show_dataset_page(request: Request, engine: Database, caller: Viewer, datase
         caller,
         dataset,
         "overview",
-        version=published_version(engine, caller, dataset),
+        version=published_version(engine, caller, dataset, about),
         incidents=answered(list_incidents(engine, caller, key=dataset.key))["items"],
         readers=answered(show_impact(engine, caller, dataset, depth=1)),
         calendars=_calendars(engine, caller, dataset),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -69,10 +70,19 @@ def view(
     )
 
 
-def published_version(engine: Engine, caller: Caller, dataset: DatasetRef) -> dict[str, Any] | None:
-    """Return the published version with its details, of the newest partition; None if nothing is published."""
-    newest = answered(list_versions(engine, caller, dataset, limit=PER_PAGE))["items"]
-    row = next((each["version"] for each in newest if each["published"]), None)
+def published_version(
+    engine: Engine,
+    caller: Caller,
+    dataset: DatasetRef,
+    about: Any,  # noqa: ANN401 - JSON
+) -> dict[str, Any] | None:
+    """Return the published version with its details, of the newest partition; None if nothing is published.
+
+    about: the API's answer about the dataset, whose newest versions are looked through before older ones are asked for.
+    """
+    row = _published(about["newest_versions"])
+    if row is None:
+        row = _published(answered(list_versions(engine, caller, dataset, limit=PER_PAGE))["items"])
     if row is None:
         return None
     try:
@@ -80,6 +90,10 @@ def published_version(engine: Engine, caller: Caller, dataset: DatasetRef) -> di
     except UnknownVersion:
         return None
     return dict(found["version"])
+
+
+def _published(rows: Sequence[Mapping[str, Any]]) -> Any:  # noqa: ANN401 - JSON
+    return next((each["version"] for each in rows if each["published"]), None)
 
 
 def back_to(dataset: DatasetRef, name: str) -> Response:
