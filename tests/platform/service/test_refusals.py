@@ -8,6 +8,7 @@ import socket
 import time
 import zlib
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -224,6 +225,13 @@ def test_refuses_a_body_packed_in_a_million_pieces_as_soon_as_others() -> None:
     assert time.process_time() - began < 1
 
 
+@pytest.fixture
+def stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits allow nothing more while a test runs, however long that takes."""
+    monkeypatch.setattr("headrace.http.limits.time", SimpleNamespace(monotonic=lambda: 0.0))
+
+
+@pytest.mark.usefixtures("stopped_clock")
 def test_slows_down_who_asks_too_often() -> None:
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
         await PlainTextResponse("well")(scope, receive, send)
@@ -237,6 +245,7 @@ def test_slows_down_who_asks_too_often() -> None:
     assert {client.get("/health/live").status_code for _ in range(5)} == {200}
 
 
+@pytest.mark.usefixtures("stopped_clock")
 def test_refuses_the_next_of_many_wrong_tokens(app: FastAPI, ask: Ask) -> None:
     client = ask(Permission.READ)
     wrong = [
@@ -248,6 +257,7 @@ def test_refuses_the_next_of_many_wrong_tokens(app: FastAPI, ask: Ask) -> None:
     assert client.get("/api/v1/dataset").status_code == 429
 
 
+@pytest.mark.usefixtures("stopped_clock")
 def test_wrong_tokens_do_not_limit_known_callers(app: FastAPI, ask: Ask) -> None:
     known, stranger = ask(Permission.READ), ask(Permission.READ)
     assert known.get("/api/v1/dataset").status_code == 200
