@@ -48,7 +48,7 @@ def test_a_service_token_opens_what_it_was_issued_for(engine: Engine) -> None:
 
 def test_only_the_digest_of_a_token_is_kept(engine: Engine) -> None:
     token = tokens.issue_service_token(engine, "airflow", [Permission.REPORT], by="test")
-    secret = token.rpartition("_")[2]
+    secret = token.split("_", 2)[2]
     with transaction(engine) as cursor:
         everything = str(cursor.execute("SELECT * FROM catalog.service_token").fetchall())
         everything += str(cursor.execute("SELECT * FROM catalog.audit_entry").fetchall())
