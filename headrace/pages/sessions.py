@@ -91,10 +91,14 @@ def set_session(response: Response, token: str) -> None:
 
 
 def ask_to_sign_in(request: Request, _: Exception) -> Response:
-    """Send the browser to the sign-in page, from which it comes back; an action is not repeated."""
-    here = address_in(request.headers.get("hx-current-url", str(request.url)))
-    back = here.path + (f"?{here.query}" if here.query else "") if request.method == "GET" else "/"
-    address = f"{SIGN_IN}?next={quote(back, safe='/')}"
+    """Send the browser to the sign-in page, from which it comes back; an action is not repeated, and it says so."""
+    was_form = request.method != "GET"
+    sender = request.headers.get("referer", "")
+    here = address_in(sender if was_form else request.headers.get("hx-current-url", str(request.url)))
+    back = here.path + (f"?{here.query}" if here.query else "")
+    if was_form and here.netloc != request.headers.get("host"):
+        back = "/"
+    address = f"{SIGN_IN}?next={quote(back, safe='/')}" + ("&undone=true" if was_form else "")
     if request.headers.get("hx-request") == "true":
         return Response(status_code=HTTPStatus.NO_CONTENT, headers={"HX-Redirect": address})
     return RedirectResponse(address, HTTPStatus.SEE_OTHER)

@@ -44,13 +44,14 @@ Next = Annotated[str, Query(alias="next", max_length=4000)]
 
 
 @router.get(SIGN_IN)
-def show_sign_in(request: Request, next_: Next = "/") -> Response:
-    """Show how to sign in here."""
+def show_sign_in(request: Request, next_: Next = "/", undone: bool = False) -> Response:
+    """Show how to sign in here. undone: a form came without a session."""
     settings = current_context().settings
     return page(
         request,
         "sign_in.html",
         next=own_address(next_),
+        undone=undone,
         issuer=settings.access.issuer,
         development=_is_development(request, settings),
         user=getpass.getuser(),

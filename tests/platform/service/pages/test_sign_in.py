@@ -47,6 +47,25 @@ def test_a_part_of_a_page_without_a_session_leads_back_to_the_page(visitor: Test
     )
 
 
+@pytest.mark.parametrize(
+    ("sender", "back"),
+    [
+        ("http://127.0.0.1/alerts?state=OPEN", "/alerts%3Fstate%3DOPEN"),
+        ("http://evil.example/alerts", "/"),
+        ("", "/"),
+    ],
+)
+def test_a_form_without_a_session_is_not_done_and_says_so(
+    visitor: TestClient, sender: str, back: str
+) -> None:
+    headers = {"Referer": sender, "Host": "127.0.0.1"}
+
+    away = visitor.post("/slas/outages", data={"reason": "x"}, headers=headers)
+
+    assert (away.status_code, away.headers["location"]) == (303, f"/sign-in?next={back}&undone=true")
+    assert "nothing was changed" in visitor.get(away.headers["location"]).text
+
+
 def test_the_development_sign_in_opens_a_session_with_the_chosen_role(visitor: TestClient) -> None:
     answer = visitor.post("/sign-in", data=FORM)
 
