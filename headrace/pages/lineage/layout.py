@@ -263,15 +263,21 @@ def _tops_of(found: _Layers, layers: Sequence[Sequence[_Item]], least: float) ->
         for item in layer:
             tops[item] = at
             at += _height(item) + GAP_Y
+    heights = {item: _height(item) for item in tops}
+    near = {
+        item: [each for each in (*found.before.get(item, ()), *found.after.get(item, ())) if each in tops]
+        for item in tops
+    }
     for sweep in range(_SWEEPS):
         for layer in layers if sweep % 2 == 0 else layers[::-1]:
             wanted: list[float] = []
             for item in layer:
-                beside = [*found.before.get(item, ()), *found.after.get(item, ())]
-                near = [each for each in beside if each in tops]
-                middle = sum(tops[each] + _height(each) / 2 for each in near) / len(near) if near else None
-                wanted.append(tops[item] if middle is None else middle - _height(item) / 2)
-            tops.update(zip(layer, _apart(wanted, [_height(item) for item in layer]), strict=True))
+                top = tops[item]
+                if near[item]:
+                    middles = sum([tops[each] + heights[each] / 2 for each in near[item]])
+                    top = middles / len(near[item]) - heights[item] / 2
+                wanted.append(top)
+            tops.update(zip(layer, _apart(wanted, [heights[item] for item in layer]), strict=True))
     upper = min(tops.values(), default=0.0)
     return {item: round(top - upper + least, 1) for item, top in tops.items()}
 
