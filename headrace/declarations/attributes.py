@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import dagster as dg
 from pydantic import ConfigDict, Field
@@ -28,6 +28,8 @@ from headrace.declarations.stated_lineage import StatedItem
 from headrace.declarations.trigger import TriggerItem
 from headrace.spark.engine import DEFAULT_ENGINE
 
+Migration = Literal["legacy", "shadow", "migrated", "retired"]
+
 
 class DescriptiveAttributes(dg.Model):
     """Descriptive attributes."""
@@ -44,6 +46,13 @@ class DescriptiveAttributes(dg.Model):
         TagText | None,
         Field(description="Its confidentiality, in your words; stored as the tag `classification`."),
     ] = None
+    migration: Annotated[
+        Migration | None,
+        Field(
+            description="Its migration state: `legacy`, `shadow`, `migrated` or `retired`; "
+            "stored as the tag `migration`."
+        ),
+    ] = None
     metadata: Annotated[dict[str, Any], Field(description="Other metadata, as key and value.")] = Field(
         default_factory=dict
     )
@@ -55,8 +64,9 @@ class DescriptiveAttributes(dg.Model):
 
     @property
     def all_tags(self) -> dict[str, str]:
-        """The tags, including the classification."""
-        return {**self.tags, **({"classification": self.classification} if self.classification else {})}
+        """The tags, including the classification and the migration state."""
+        named = {"classification": self.classification, "migration": self.migration}
+        return {**self.tags, **{name: value for name, value in named.items() if value}}
 
 
 class DatasetAttributes(DescriptiveAttributes):

@@ -174,6 +174,7 @@ def _process_plan(
             metadata={
                 "declared_at": origin.declared_at,
                 **({"started_by": started_by.names} if started_by else {}),
+                **({"migration": described.migration} if described.migration else {}),
             },
             sla=run_limits(sla),
         ),

@@ -39,6 +39,7 @@ class Node:
     owners: tuple[str, ...] = ()
     technology: str | None = None
     box: str | None = None
+    migration: str | None = None
     folded: int = 0
 
 
@@ -112,6 +113,7 @@ def graph(
             owners=tuple(known[each].get("owners", ())),
             technology=known[each].get("technology"),
             box=known[each].get("box"),
+            migration=known[each].get("migration"),
         )
         for each, step in steps.items()
     ]

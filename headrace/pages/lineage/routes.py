@@ -73,6 +73,7 @@ def show_lineage_page(
     to: Annotated[str, Query(max_length=4000)] = "",
     status: Annotated[str, Query(max_length=100)] = "",
     owner: Annotated[str, Query(max_length=1000)] = "",
+    migration: Annotated[str, Query(max_length=100)] = "",
     group: Annotated[Grouping | None, BeforeValidator(none_if_empty)] = None,
     as_of: Time = None,
     cursor: Cursor = None,
@@ -80,7 +81,7 @@ def show_lineage_page(
     format: Literal["svg", "csv"] | None = None,
 ) -> Response:
     """Show the lineage of a dataset, or of a process of this key. to: only the shortest paths between
-    the two. status, owner: only what has them, the rest folded. group: in a lane each. show: only the
+    the two. status, owner, migration: only what has them, the rest folded. group: in a lane each. show: only the
     readers, which take longer to find. format: the drawing, or the readers."""
     start = subject_named(engine, caller, key, kind)
     if format == "csv":
@@ -93,12 +94,13 @@ def show_lineage_page(
     path = _path(engine, caller, start, to.strip(), as_of) if to.strip() else None
     if path and path.answer:
         found = path_graph(str(start.id), path.answer)
-        status, owner, group = "", "", None
+        status, owner, migration, group = "", "", "", None
     else:
         found = _graph(engine, caller, start, direction, depth, expand or (), as_of)
-    whole, marks = found, _marks(engine, caller, found)
-    if status or owner:
-        found = filtered(whole, _wanted(whole, marks, status, owner))
+    # SLA statuses are those of today, and would be wrong beside a lineage of the past.
+    whole, marks = found, {} if as_of else _marks(engine, caller, found)
+    if status or owner or migration:
+        found = filtered(whole, _wanted(whole, marks, status, owner, migration))
     drawn = drawing(
         [node.id for node in found.nodes],
         [(edge.source, edge.target) for edge in found.edges],
@@ -131,6 +133,8 @@ def show_lineage_page(
         as_of=as_of,
         path=path,
         owner=owner,
+        migration=migration,
+        migrations=sorted({each.migration for each in whole.nodes if each.migration} | ({migration} - {""})),
         status_wanted=status,
         owners=sorted({each for node in whole.nodes for each in node.owners} | ({owner} - {""})),
         statuses=sorted(set(marks.values()) | ({status} - {""})),
@@ -217,11 +221,15 @@ def _marks(engine: Engine, caller: Caller, found: Graph) -> dict[tuple[str, str]
     return {(each["subject_type"], each["key"]): each["state"] for each in items}
 
 
-def _wanted(found: Graph, marks: Mapping[tuple[str, str], str], status: str, owner: str) -> Collection[str]:
+def _wanted(
+    found: Graph, marks: Mapping[tuple[str, str], str], status: str, owner: str, migration: str
+) -> Collection[str]:
     return {
         node.id
         for node in found.nodes
-        if (not status or marks.get((node.kind, node.key)) == status) and (not owner or owner in node.owners)
+        if (not status or marks.get((node.kind, node.key)) == status)
+        and (not owner or owner in node.owners)
+        and (not migration or node.migration == migration)
     }
 
 

@@ -19,7 +19,7 @@ from headrace.queries.sql import statement
 class ProcessNode:
     """A dataset or a process, `depth` edges from the first; `hidden` counts its edges to nodes that are not shown.
 
-    technology, box: of a process.
+    technology, box: of a process. migration: its migration state; that of a scanned job is `legacy`.
     """
 
     id: UUID
@@ -30,6 +30,7 @@ class ProcessNode:
     owners: Public[tuple[str, ...]]
     technology: Public[str | None]
     box: Public[str | None]
+    migration: Public[str | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,9 @@ WITH RECURSIVE walk AS (
 )
 SELECT node.id, node.depth, coalesce(dataset.full_name, process.process_key) AS key,
        CASE WHEN dataset.dataset_id IS NULL THEN 'PROCESS' ELSE 'DATASET' END AS kind,
-       coalesce(dataset.owners, process.owners) AS owners, process.technology, box.process_key AS box
+       coalesce(dataset.owners, process.owners) AS owners, process.technology, box.process_key AS box,
+       coalesce(dataset.tags ->> 'migration', process.metadata_json ->> 'migration',
+                CASE WHEN process.external_name IS NOT NULL THEN 'legacy' END) AS migration
 FROM (SELECT unnest(frontier) AS id, depth FROM walk) node
 LEFT JOIN catalog.dataset ON dataset.dataset_id = node.id
 LEFT JOIN catalog.process ON process.process_id = node.id

@@ -16,6 +16,7 @@ from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
 from headrace.database.connection import transaction
 from headrace.pages.lineage.folding import MAX_NEIGHBOURS
 from headrace.registration.declarations import register
+from headrace.slas.tick import evaluate
 from tests.platform.service.conftest import DATASETS, PROCESSES, put
 from tests.platform.service.pages.conftest import Browse
 
@@ -287,6 +288,25 @@ def test_the_path_as_of_a_time_and_as_a_file(browse: Browse) -> None:
     assert "are not connected" in browser.open("/lineage/raw/flights?to=mart/report&as_of=2020-01-01T00:00")
     drawing = browser.client.get("/lineage/raw/flights?to=mart/report&format=svg").text
     assert drawing.count('class="edge"') == 4
+
+
+def test_datasets_in_another_migration_state_are_folded(browse: Browse, catalog: Engine) -> None:
+    tags = {"migration": "shadow"}
+    reports = [DatasetRecord("mart/report", "csv", owners=("team:board",), tags=tags)]
+    register(catalog, reports, [])
+
+    page = browse().open("/lineage/mart/delays?migration=shadow")
+
+    assert '<option value="shadow" selected>' in page
+    assert _drawn(page) == ["Dataset mart/delays", "Dataset mart/report"]
+
+
+def test_a_lineage_of_the_past_has_no_statuses_of_today(browse: Browse, catalog: Engine) -> None:
+    evaluate(catalog)
+    now = datetime.now(UTC) + timedelta(minutes=1)
+
+    assert "SLA status\n<select" in browse().open("/lineage/mart/delays")
+    assert "SLA status\n<select" not in browse().open(f"/lineage/mart/delays?as_of={now:%Y-%m-%dT%H:%M}")
 
 
 def test_datasets_of_other_owners_and_statuses_are_folded(browse: Browse) -> None:
