@@ -14,7 +14,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from headrace.access.callers import Caller, Permission
 from headrace.errors import UnknownDataset
 from headrace.http.security import requires
-from headrace.queries.filters import DatasetFilter
+from headrace.queries.filters import DatasetFilter, QualityBand
 from headrace.queries.names import DatasetRef, find_dataset
 from headrace.queries.process_detail import find_process, process_id
 from headrace.slas.status import SlaStatus
@@ -110,9 +110,13 @@ def dataset_filter(
         str | None, Query(alias="format", max_length=100, description="Only of this format.")
     ] = None,
     sla: Annotated[SlaStatus | None, Query(description="Only with an objective of this status.")] = None,
+    quality: Annotated[
+        QualityBand | None,
+        Query(description="Only with a quality score in this range, as of its last result."),
+    ] = None,
 ) -> DatasetFilter:
     """Return the filter of a list of datasets."""
-    return DatasetFilter(domain, owner, tag, column_tag, format_, sla)
+    return DatasetFilter(domain, owner, tag, column_tag, format_, sla, quality)
 
 
 Filtered = Annotated[DatasetFilter, Depends(dataset_filter)]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+QualityBand = Literal["90-100", "70-89", "0-69"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,7 +13,7 @@ class DatasetFilter:
     """Which datasets a list has; None: all.
 
     tag: `name`, or `name: value`. column_tag: a tag of one of its columns, such as PII. sla: a status of one of its
-    objectives.
+    objectives. quality: where its score lies.
     """
 
     domain: str | None = None
@@ -19,6 +22,7 @@ class DatasetFilter:
     column_tag: str | None = None
     format: str | None = None
     sla: str | None = None
+    quality: QualityBand | None = None
 
     def parameters(self) -> dict[str, str | None]:
         """Return the parameters of the statements that filter."""
@@ -31,6 +35,7 @@ class DatasetFilter:
             "column_tag": self.column_tag,
             "format": self.format,
             "sla": self.sla,
+            "quality": self.quality,
         }
 
 

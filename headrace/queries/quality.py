@@ -1,14 +1,17 @@
 """Check results of a dataset's versions, and the score that they and its deadlines give."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 from uuid import UUID
 
+from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.access.sensitivity import Public, PublicField, Sensitive, VersionId
 from headrace.catalog.records import CheckStatus, Outcome
+from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.nouns import counted
 from headrace.queries.sql import statement
@@ -18,6 +21,12 @@ SCORED_VERSIONS = 10
 SCORED_DAYS = 30
 _BLOCKING_WEIGHT = 2  # of a check whose failure blocks a version; others weigh 1
 _SHARE_OF_CHECKS = 0.7  # the rest is that of the deadlines
+_STORE_SCORES = """
+INSERT INTO catalog.dataset_quality (dataset_id, organisation_id, score, scored_at)
+SELECT dataset_id, %(organisation)s, score, %(now)s
+FROM unnest(%(dataset_ids)s::uuid[], %(scores)s::integer[]) AS scored (dataset_id, score)
+ON CONFLICT (dataset_id) DO UPDATE SET score = excluded.score, scored_at = excluded.scored_at
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +106,40 @@ def quality(
 
 def quality_score(engine: Engine, dataset_id: UUID) -> QualityScore:
     """Return the score of a dataset."""
+    with transaction(engine) as cursor:
+        return quality_scores(cursor, [dataset_id], datetime.now(UTC))[dataset_id]
+
+
+def quality_scores(
+    cursor: Cursor[Any], dataset_ids: Collection[UUID], now: datetime
+) -> dict[UUID, QualityScore]:
+    """Return the scores of datasets."""
     parameters = {
-        "dataset_id": dataset_id,
+        "dataset_ids": list(dataset_ids),
         "versions": SCORED_VERSIONS,
         "blocking": _BLOCKING_WEIGHT,
-        "since": datetime.now(UTC) - timedelta(days=SCORED_DAYS),
+        "since": now - timedelta(days=SCORED_DAYS),
     }
-    with transaction(engine) as cursor:
-        row = statement("datasets/quality_score").execute(cursor, parameters).fetchone()
-    assert row is not None  # noqa: S101 - of aggregates
-    return scored(**row)
+    rows = statement("datasets/quality_score").execute(cursor, parameters).fetchall()
+    return {row.pop("dataset_id"): scored(**row) for row in rows}
+
+
+def store_quality_scores(cursor: Cursor[Any], dataset_ids: Collection[UUID], now: datetime) -> None:
+    """Store the current scores of datasets, by which lists are filtered."""
+    scores = {
+        str(dataset_id): found.score
+        for dataset_id, found in quality_scores(cursor, dataset_ids, now).items()
+        if found.score is not None
+    }
+    cursor.execute(
+        _STORE_SCORES,
+        {
+            "organisation": current_context().organisation_id,
+            "dataset_ids": list(scores),
+            "scores": list(scores.values()),
+            "now": now,
+        },
+    )
 
 
 def scored(

@@ -1,5 +1,6 @@
-"""Search datasets by name, owner, tag, column and description, tolerant of typing errors."""
+"""Search datasets by name, owner, tag, column, description and code, tolerant of typing errors."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
@@ -15,6 +16,7 @@ from headrace.queries.filters import ALL_DATASETS, DatasetFilter
 from headrace.queries.sql import statement
 
 MAX_WORDS = 12  # words per query
+NAMED_TAGS = ("classification", "layer", "migration")  # tags that are filters of their own
 MAX_RANKED_DATASETS = 1000  # datasets per kind of match
 _MAX_SIMILAR_WORDS = 50  # words compared with a misspelt one
 _MAX_REPLACEMENTS = 8  # of a misspelt word
@@ -23,7 +25,8 @@ _LIKENESS = 0.65  # minimum similarity of a replacement, of 1.0
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A dataset that matches a query; a higher score is a better match. columns: a few with words of the query."""
+    """A dataset that matches a query; a higher score is a better match. columns: a few with words of the query.
+    in_code: only the code that writes it matches."""
 
     dataset_id: UUID
     key: SubjectKey
@@ -33,6 +36,7 @@ class SearchHit:
     tags: Public[dict[str, str]]
     status: Public[str]
     score: float
+    in_code: bool
     columns: Public[tuple[str, ...]]
 
 
@@ -46,7 +50,10 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class FilterCount:
-    """A value of a filter (`domain`, `owner`, `tag`, `column_tag`, `format`, `sla`) and the number of its datasets."""
+    """A value of a filter and the number of its datasets.
+
+    filter: `domain`, `owner`, `tag`, `column_tag`, `format`, `sla` or `quality`.
+    """
 
     filter: Public[str]
     value: Public[str]
@@ -54,21 +61,27 @@ class FilterCount:
 
 
 def search(
-    engine: Engine, query: str, wanted: DatasetFilter = ALL_DATASETS, *, skip: int = 0, limit: int = 20
+    engine: Engine,
+    query: str,
+    wanted: DatasetFilter = ALL_DATASETS,
+    *,
+    code_of: Collection[str] | None = (),
+    skip: int = 0,
+    limit: int = 20,
 ) -> SearchResult:
     """Return datasets that match all words of the query, best first, without the first `skip`.
 
     A word of three letters or more matches as a prefix. A word that no dataset has is replaced by the most similar
     ones; if there are none, nothing is found. At most MAX_RANKED_DATASETS with matching names are ranked, and as many
-    with matches elsewhere.
+    with matches elsewhere. code_of: the domains in which code is searched as well; None: in all.
     """
     with transaction(engine) as cursor:
-        tokens = _tokens(cursor, query)
+        tokens = _tokens(cursor, query, code_of)
         if not tokens or () in tokens.values():
             return SearchResult((), ())
         rows = statement("datasets/search").execute(
             cursor,
-            {**_parameters(query, tokens), **wanted.parameters(), "skip": skip, "limit": limit},
+            {**_parameters(query, tokens, code_of), **wanted.parameters(), "skip": skip, "limit": limit},
         )
         found = tuple(
             SearchHit(**{**row, "owners": tuple(row["owners"]), "columns": tuple(row["columns"])})
@@ -78,33 +91,63 @@ def search(
 
 
 def filter_counts(
-    engine: Engine, query: str | None, wanted: DatasetFilter, *, limit: int = 12
+    engine: Engine,
+    query: str | None,
+    wanted: DatasetFilter,
+    *,
+    code_of: Collection[str] | None = (),
+    limit: int = 12,
 ) -> list[FilterCount]:
-    """Return for each filter the `limit` values with the most datasets, of those that match the query and filters."""
+    """Return for each filter the `limit` values with the most datasets, of those that match the query and filters; for
+    each of NAMED_TAGS as many. code_of: as in `search`."""
     with transaction(engine) as cursor:
-        tokens = _tokens(cursor, query) if query else {}
+        tokens = _tokens(cursor, query, code_of) if query else {}
         if () in tokens.values() or (query and not tokens):
             return []
-        parameters = {**_parameters(query or "", tokens), **wanted.parameters(), "limit": limit}
+        parameters = {
+            **_parameters(query or "", tokens, code_of),
+            **wanted.parameters(),
+            "limit": limit,
+            "tags": list(NAMED_TAGS),
+        }
         rows = statement("datasets/filter_counts").execute(cursor, parameters)
         return [FilterCount(**row) for row in rows]
 
 
-def _parameters(query: str, tokens: dict[str, tuple[str, ...] | None]) -> dict[str, object]:
+def _parameters(
+    query: str, tokens: dict[str, tuple[str, ...] | None], code_of: Collection[str] | None
+) -> dict[str, object]:
     return {
         "organisation": current_context().organisation_id,
         "query": query.strip(),
         "in_names": _query(tokens, "A") or None,
         "anywhere": _query(tokens, "") or None,
         "ranked": MAX_RANKED_DATASETS,
+        "code_domains": None if code_of is None else list(code_of),
     }
 
 
-def _tokens(cursor: Cursor[Any], query: str) -> dict[str, tuple[str, ...] | None]:
+def _tokens(
+    cursor: Cursor[Any], query: str, code_of: Collection[str] | None
+) -> dict[str, tuple[str, ...] | None]:
     """Return the words of the query: None for a known one, otherwise its possible replacements."""
     cursor.execute("SELECT * FROM catalog.known_words(%s, %s)", [current_context().organisation_id, query])
     known = {row["token"]: row["is_known"] for row in cursor.fetchmany(MAX_WORDS)}
-    return {token: None if is_known else _meant(cursor, token) for token, is_known in known.items()}
+    return {
+        token: None if is_known or _is_in_code(cursor, token, code_of) else _meant(cursor, token)
+        for token, is_known in known.items()
+    }
+
+
+def _is_in_code(cursor: Cursor[Any], token: str, code_of: Collection[str] | None) -> bool:
+    if code_of is not None and not code_of:
+        return False
+    domains = None if code_of is None else list(code_of)
+    cursor.execute(
+        "SELECT FROM catalog.datasets_by_code(%s, %s::tsquery, %s::text[], 1)",
+        [current_context().organisation_id, _beginning(token, ""), domains],
+    )
+    return cursor.rowcount > 0
 
 
 def _meant(cursor: Cursor[Any], token: str) -> tuple[str, ...]:

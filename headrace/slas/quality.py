@@ -32,9 +32,10 @@ ON CONFLICT (organisation_id, reader) DO UPDATE
 
 @dataclass(slots=True)
 class DetectedEvents:
-    """Detected events, each with the issue that opens an incident, if any."""
+    """Detected events, each with the issue that opens an incident, if any. datasets: those with new versions."""
 
     alert_events: list[tuple[AlertEvent, Issue | None]] = field(default_factory=list)
+    datasets: set[UUID] = field(default_factory=set)
 
     @property
     def issues(self) -> list[Issue]:
@@ -49,6 +50,7 @@ def detect(cursor: Cursor[Any], since: datetime, now: datetime) -> DetectedEvent
     for row in statement("failed_runs").execute(cursor, parameters).fetchall():
         _failed_run(found, row)
     for row in _new_versions(cursor, now):
+        found.datasets.add(row["subject_id"])
         if row["checks"] or row["outcome"] == "BLOCKED":
             _bad_version(found, row)
         if row["outcome"] == "PUBLISHED":

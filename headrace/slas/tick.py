@@ -17,6 +17,7 @@ from sqlalchemy import Engine
 from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.nouns import counted
+from headrace.queries.quality import store_quality_scores
 from headrace.severity import Severity
 from headrace.slas import (
     calendars,
@@ -137,6 +138,9 @@ def _evaluate(cursor: Cursor[Any], now: datetime, *, compiles: bool = True) -> T
     detected = quality.detect(cursor, news_since, now)
     events, written = _assign(cursor, evaluated, detected, now)
     store.write(cursor, written, now)
+    judged = {each.pending.dataset_id for each in written if each.evaluation.outcomes}
+    if scored := {each for each in (*detected.datasets, *judged) if each}:
+        store_quality_scores(cursor, scored, now)
     events += incidents.close(cursor, events, now, compiled.withdrawn)
     alert_events.record(cursor, events, now)
     states = Counter(change.state for _, evaluation in evaluated for change in evaluation.changes[-1:])

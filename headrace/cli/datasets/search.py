@@ -20,12 +20,12 @@ def search(
 ) -> None:
     """Find datasets by words, tolerating typos.
 
-    Searches names, owners, tags, columns and descriptions.
+    Searches names, owners, tags, columns, descriptions and code.
     """
     from headrace.database.connection import connect
     from headrace.queries.search import search as find
 
-    found = find(connect(), " ".join(words), limit=limit)
+    found = find(connect(), " ".join(words), code_of=None, limit=limit)
     if as_json:
         emit({"items": found.rows, "misspelt": found.misspelt})
         return

@@ -188,3 +188,20 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
     ) found (dataset_id, score)
     GROUP BY dataset_id
 $$;
+
+-- Return datasets of these domains (null: all) that are written by code with the words.
+CREATE OR REPLACE FUNCTION catalog.datasets_by_code(
+    of_organisation uuid, words tsquery, domains text[], most integer
+) RETURNS SETOF uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
+    SELECT DISTINCT dataset.dataset_id
+    FROM process
+    JOIN lineage_edge edge ON edge.process_id = process.process_id AND edge.source_id = process.process_id
+        AND edge.edge_role = 'PRODUCES' AND edge.valid_to IS NULL
+    JOIN dataset ON dataset.dataset_id = edge.target_id
+    WHERE process.organisation_id = coalesce(caller_organisation(), of_organisation)
+      AND to_tsvector('simple', translate(source, './`-', '    ')) @@ words
+      AND (domains IS NULL OR domain_of(full_name) = ANY (domains))
+      AND (caller_organisation() IS NULL OR caller_sees(full_name))
+    LIMIT most
+$$;

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
@@ -14,6 +15,7 @@ from headrace.api.processes import list_processes
 from headrace.api.subjects import Database, Filtered
 from headrace.pages.rendering import answered, page
 from headrace.pages.sessions import Viewer
+from headrace.queries.search import NAMED_TAGS
 
 router = APIRouter(include_in_schema=False)
 _PER_PAGE = 50
@@ -21,6 +23,7 @@ _MAX_PROCESSES = 5  # with the words, beside the datasets
 _FILTERS = (
     ("domain", "Domain"),
     ("sla", "SLA status"),
+    ("quality", "Quality score"),
     ("owner", "Owner"),
     ("tag", "Tag"),
     ("column_tag", "Tag of a column"),
@@ -63,5 +66,25 @@ def show_dataset_counts(
     request: Request, engine: Database, caller: Viewer, wanted: Filtered, q: Words = ""
 ) -> Response:
     """Show the number of datasets for each value of the filters, a part of the page of datasets."""
-    counts = answered(count_datasets(engine, caller, wanted, q))
-    return page(request, "dataset_counts.html", counts=counts, filters=_FILTERS)
+    groups = _groups(answered(count_datasets(engine, caller, wanted, q)))
+    return page(request, "dataset_counts.html", groups=groups)
+
+
+def _groups(counts: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, list[tuple[str, str, int]]]]:
+    """Return for each heading the parameter, and the values with their texts and numbers of datasets.
+
+    A tag of NAMED_TAGS has a heading of its own, before the other tags.
+    """
+    found: dict[tuple[str, str], list[tuple[str, str, int]]] = {
+        place: []
+        for name, label in _FILTERS
+        for place in [*([(name, tag.title()) for tag in NAMED_TAGS] if name == "tag" else []), (name, label)]
+    }
+    for each in counts:
+        name, value = each["filter"], each["value"]
+        tag, _, text = value.partition(": ") if name == "tag" else ("", "", value)
+        if tag in NAMED_TAGS:
+            found[name, tag.title()].append((value, text, each["count"]))
+        else:
+            found[name, dict(_FILTERS)[name]].append((value, value, each["count"]))
+    return [(*place, values) for place, values in found.items() if values]

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from headrace.catalog.records import Column, DatasetRecord
+from headrace.catalog.records import Column, DatasetRecord, ProcessRecord, Technology
 from headrace.context import act_as
-from headrace.queries.search import search
+from headrace.queries.filters import ALL_DATASETS
+from headrace.queries.search import filter_counts, search
 from headrace.registration.declarations import register
 from tests.platform.access.conftest import principal_of
 
@@ -41,3 +42,38 @@ def test_those_who_see_them_find_them(words: Any) -> None:
     with act_as(principal_of("default", domains=frozenset({"mart"}))):
         assert [row.key for row in search(words, "takigns").rows] == ["mart/takings"]
         assert [row.key for row in search(words, "delays").rows] == ["mart/delays"]
+
+
+@pytest.fixture
+def code(two: Any) -> Any:
+    processes = [
+        ProcessRecord(key, Technology.SPARK, inputs=(), outputs=(key,), source=source)
+        for key, source in (
+            ("mart/churn", "SELECT dep_delay * 2 FROM crm.hazelnut"),
+            ("crm/customers", "SELECT hazelnut FROM raw.x"),
+        )
+    ]
+    register(two, [DatasetRecord(each.key, "csv") for each in processes], processes)
+    return two
+
+
+@pytest.mark.parametrize("words", ["hazelnut", "hazeln dep", "crm.hazelnut"])
+def test_datasets_are_found_by_the_code_that_writes_them(code: Any, words: str) -> None:
+    found = search(code, words, code_of=None).rows
+
+    assert "mart/churn" in [each.key for each in found]
+    assert all(each.in_code for each in found if each.key == "mart/churn")
+
+
+def test_code_is_searched_only_where_it_may_be_read(code: Any) -> None:
+    assert search(code, "hazelnut").rows == ()
+    assert [each.key for each in search(code, "hazelnut", code_of=["mart"]).rows] == ["mart/churn"]
+    with act_as(principal_of("default", domains=frozenset({"crm"}))):
+        assert [each.key for each in search(code, "hazelnut", code_of=None).rows] == ["crm/customers"]
+
+
+def test_counts_are_of_the_datasets_that_are_found_by_code(code: Any) -> None:
+    counts = filter_counts(code, "hazelnut", ALL_DATASETS, code_of=None)
+
+    assert {each.value for each in counts if each.filter == "domain"} == {"mart", "crm"}
+    assert filter_counts(code, "hazelnut", ALL_DATASETS) == []

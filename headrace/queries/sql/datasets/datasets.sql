@@ -28,5 +28,8 @@ WHERE organisation_id = %(organisation)s
   AND (%(sla)s::text IS NULL
        OR EXISTS (SELECT FROM catalog.sla_objective objective
                   WHERE objective.dataset_id = dataset.dataset_id AND objective.state = %(sla)s))
+  AND (%(quality)s::text IS NULL
+       OR EXISTS (SELECT FROM catalog.dataset_quality quality
+                  WHERE quality.dataset_id = dataset.dataset_id AND quality.band = %(quality)s))
 ORDER BY full_name
 LIMIT %(limit)s

@@ -1,4 +1,5 @@
-SELECT dataset.dataset_id, full_name AS key, description, default_format AS format, owners, tags, status, score,
+-- in_code: the words are in its code only.
+SELECT dataset.dataset_id, full_name AS key, description, default_format AS format, owners, tags, status, score, in_code,
        ARRAY(
            SELECT found_column.name
            FROM (
@@ -11,8 +12,19 @@ SELECT dataset.dataset_id, full_name AS key, description, default_format AS form
            ORDER BY hits DESC, place
            LIMIT 3
        ) AS columns
-FROM catalog.search_datasets(
-    %(organisation)s, %(query)s, %(in_names)s::tsquery, %(anywhere)s::tsquery, %(ranked)s::integer
+FROM (
+    SELECT dataset_id, max(score) AS score, bool_and(in_code) AS in_code
+    FROM (
+        SELECT dataset_id, score, false AS in_code
+        FROM catalog.search_datasets(
+            %(organisation)s, %(query)s, %(in_names)s::tsquery, %(anywhere)s::tsquery, %(ranked)s::integer)
+        UNION ALL
+        SELECT dataset_id, 0, true
+        FROM catalog.datasets_by_code(
+            %(organisation)s, %(anywhere)s::tsquery, %(code_domains)s::text[], %(ranked)s::integer) AS dataset_id
+        WHERE %(code_domains)s::text[] IS DISTINCT FROM '{}'
+    ) AS place
+    GROUP BY dataset_id
 ) found
 JOIN catalog.dataset USING (dataset_id)
 WHERE true
@@ -24,6 +36,9 @@ WHERE true
   AND (%(sla)s::text IS NULL
        OR EXISTS (SELECT FROM catalog.sla_objective objective
                   WHERE objective.dataset_id = dataset.dataset_id AND objective.state = %(sla)s))
+  AND (%(quality)s::text IS NULL
+       OR EXISTS (SELECT FROM catalog.dataset_quality quality
+                  WHERE quality.dataset_id = dataset.dataset_id AND quality.band = %(quality)s))
 ORDER BY score DESC, length(full_name), full_name
 OFFSET %(skip)s
 LIMIT %(limit)s

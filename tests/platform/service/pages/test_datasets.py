@@ -6,8 +6,12 @@ from uuid import UUID
 
 from sqlalchemy import Engine
 
-from headrace.catalog.records import DatasetRecord
+from headrace.access.callers import Role
+from headrace.catalog.records import CheckResult, CheckStatus, DatasetRecord, ProcessRecord, Technology
+from headrace.publishing.publication import publish
 from headrace.registration.declarations import register
+from headrace.slas.tick import evaluate
+from tests.platform.conftest import Draft
 from tests.platform.service.pages.conftest import Browse
 
 HOSTILE = "<script>alert(1)</script>\u202ereversed" + "x" * 10_000
@@ -88,3 +92,45 @@ def test_a_search_names_the_columns_with_its_words(browse: Browse) -> None:
     assert 'column <a href="/datasets/mart/delays/columns?column=delay">delay</a>' in browse().open(
         "/datasets?q=delay"
     )
+
+
+def test_a_dataset_is_found_by_its_code_by_those_who_may_read_it(browse: Browse, catalog: Engine) -> None:
+    process = ProcessRecord(
+        "mart/hidden", Technology.SPARK, inputs=(), outputs=("mart/hidden",), source="SELECT hazelnut FROM x"
+    )
+    register(catalog, [DatasetRecord("mart/hidden", "csv")], [process])
+
+    assert "in its code" in browse(Role.PLATFORM_ADMIN, "root").open("/datasets?q=hazelnut")
+    assert "/datasets/mart/hidden" not in browse().open("/datasets?q=hazelnut")
+
+
+def test_migration_states_and_classifications_have_headings_of_their_own(
+    browse: Browse, catalog: Engine
+) -> None:
+    tags = {"migration": "shadow", "classification": "internal", "team": "a"}
+    register(catalog, [DatasetRecord("moved/one", "csv", tags=tags)], [])
+
+    page = browse().open("/datasets/counts?domain=moved")
+
+    assert "<h2>Migration</h2>" in page
+    assert 'tag=migration%3A+shadow">shadow</a> <span class="quiet">1</span>' in page
+    assert 'tag=classification%3A+internal">internal</a>' in page
+    assert 'tag=team%3A+a">team: a</a>' in page
+
+
+def test_datasets_are_filtered_by_their_quality_score(browse: Browse, catalog: Engine, draft: Draft) -> None:
+    register(catalog, [DatasetRecord("q/good", "csv"), DatasetRecord("q/poor", "csv")], [])
+    evaluate(catalog)
+    for key, status in (("q/good", CheckStatus.PASS), ("q/poor", CheckStatus.WARN)):
+        publish(catalog, None, [draft(key, checks=(CheckResult("ids", status, 0),))])
+    evaluate(catalog)
+
+    browser = browse()
+
+    assert 'quality=90-100">90-100</a> <span class="quiet">1</span>' in browser.open(
+        "/datasets/counts?domain=q"
+    )
+    page = browser.open("/datasets?quality=0-69")
+    assert "/datasets/q/poor" in page
+    assert "/datasets/q/good" not in page
+    assert "/datasets/q/good" in browser.open("/datasets?q=good&quality=90-100")

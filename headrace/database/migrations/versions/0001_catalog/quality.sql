@@ -28,6 +28,17 @@ CREATE TABLE catalog.quality_check_result (
 );
 CREATE INDEX quality_check_result_bad ON catalog.quality_check_result (dataset_version_id) WHERE status <> 'PASS';
 
+-- The quality score of a dataset at its last result of a check or deadline, by which lists are filtered.
+CREATE TABLE catalog.dataset_quality (
+    dataset_id      uuid PRIMARY KEY REFERENCES catalog.dataset ON DELETE CASCADE,
+    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    score           integer NOT NULL CHECK (score BETWEEN 0 AND 100),
+    band            text NOT NULL GENERATED ALWAYS AS (
+        CASE WHEN score >= 90 THEN '90-100' WHEN score >= 70 THEN '70-89' ELSE '0-69' END) STORED,
+    scored_at       timestamptz NOT NULL
+);
+CREATE INDEX dataset_quality_band ON catalog.dataset_quality (organisation_id, band, dataset_id);
+
 -- The result of a test of a dataset that a run reports. run_id: the run, or the event where there is none.
 CREATE TABLE catalog.dataset_assertion (
     organisation_id uuid NOT NULL REFERENCES catalog.organisation,
