@@ -47,7 +47,7 @@ lint: install ## Style, formatting, types, and import layers
 	@$(BIN)/lint-imports
 
 docs: install ## Generate docs/cli.md and docs/settings.md
-	@$(BIN)/python -m headrace.cli.reference
+	@$(BIN)/python -m docs.reference
 
 site: install ## Build the documentation site into site/, checking links
 	@$(BIN)/mkdocs build --strict --quiet

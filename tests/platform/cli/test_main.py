@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import Engine
 from typer.testing import Result
 
-from headrace.cli import reference
+from docs import reference
 from headrace.cli.commands import SECTIONS
 from headrace.cli.common import terminal
 from headrace.cli.common.arguments import dataset_keys

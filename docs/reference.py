@@ -1,7 +1,8 @@
-"""Generate docs/cli.md and docs/settings.md from the code: `python -m headrace.cli.reference`."""
+"""Generate docs/cli.md and docs/settings.md from the code: `python -m docs.reference`."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -11,10 +12,9 @@ from pydantic_core import PydanticUndefined
 from typer.main import get_command
 
 from headrace.cli import app
-from headrace.project import project_root
 from headrace.settings import Settings, groups_of
 
-DOCS = project_root() / "docs"
+DOCS = Path(__file__).parent
 INTRODUCTION = """\
 # The `headrace` command
 
