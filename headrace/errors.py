@@ -1,6 +1,7 @@
 """Errors of the catalog; each message states the problem, the place and the solution."""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from difflib import get_close_matches
 
 
@@ -121,6 +122,19 @@ class MissingVersion(CatalogError):
     """An input has no version to read."""
 
     failure_kind = "INPUT"
+
+
+class VersionExpired(CatalogError):
+    """A version whose rows retention deleted."""
+
+    failure_kind = "INPUT"
+
+    def __init__(self, dataset: str, partition: str | None, tag: str, expired_at: datetime) -> None:
+        place = dataset if partition is None else f"{dataset}, partition {partition},"
+        super().__init__(
+            f"version {tag} of {place} expired at {expired_at:%Y-%m-%d %H:%M} UTC, and its rows were deleted; "
+            f"`headrace retention {dataset}` lists the versions that can be read"
+        )
 
 
 class UnpublishedInput(CatalogError):

@@ -14,6 +14,7 @@ from uuid import UUID
 from headrace.access.sensitivity import DatasetKey, Public, PublicField, Sensitive, VersionId
 from headrace.catalog.column_lineage import LineageOfOutput
 from headrace.catalog.locators import FILES_STORE, FilesLocator, Locator, locator_of
+from headrace.errors import VersionExpired
 from headrace.severity import Severity
 
 
@@ -165,7 +166,8 @@ class ProcessRecord:
 class Version:
     """A dataset version as stored.
 
-    row_count, byte_size: None if another system wrote it and did not report them; checksum: '' then.
+    row_count, byte_size: None if another system wrote it and did not report them; checksum: '' then. expired_at: since
+    when its rows cannot be read, as retention deleted them.
     """
 
     version_id: VersionId
@@ -188,6 +190,12 @@ class Version:
     outcome: Outcome
     created_at: datetime
     metadata: Annotated[Mapping[str, Any], Sensitive.METADATA] = field(default_factory=dict)
+    expired_at: datetime | None = None
+
+    def require_rows(self) -> None:
+        """Raise VersionExpired if its rows were deleted."""
+        if self.expired_at is not None:
+            raise VersionExpired(self.dataset, self.partition, self.tag, self.expired_at)
 
     @property
     def store(self) -> str:

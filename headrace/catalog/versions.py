@@ -11,9 +11,10 @@ from headrace.catalog.records import Column, Outcome, Version
 _FETCH = """
 SELECT dataset_version_id, dataset_id, full_name AS dataset, partition_key, version_tag, path, format, row_count,
        byte_size, file_count, checksum, schema_hash, code_version, fingerprint, produced_by_run_id, outcome,
-       produced_at, version.metadata_json
+       produced_at, version.metadata_json, expired.expired_at
 FROM catalog.dataset_version version
 JOIN catalog.dataset USING (dataset_id)
+LEFT JOIN catalog.expired_version expired USING (dataset_version_id)
 WHERE dataset_version_id = ANY (%s)
 """
 _FETCH_SCHEMAS = """
@@ -48,6 +49,7 @@ def by_ids(cursor: Cursor[dict[str, Any]], ids: Iterable[UUID]) -> dict[UUID, Ve
             outcome=Outcome(row["outcome"]),
             created_at=row["produced_at"],
             metadata=row["metadata_json"],
+            expired_at=row["expired_at"],
         )
         for row in rows
     }

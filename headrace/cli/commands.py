@@ -55,7 +55,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("clean", f"{_CLI}.machine.commands", "Stop all services and delete the state folder."),
         Entry("env", f"{_CLI}.machine.commands", "Print the environment variables for `dagster` and `dg`."),
         Entry("serve", f"{_CLI}.service.serve", "Run only the HTTP service until Ctrl-C."),
-        Entry("retention", f"{_CLI}.machine.retention", "List unfinished writes of dead runs."),
+        Entry("retention", f"{_CLI}.machine.retention", "List versions that expire, and dead runs' writes."),
     ),
     "Catalog": (
         Entry("retire", f"{_CLI}.catalog.retirement", "Retire a dataset: its SLA ends, and lists omit it."),

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field
 from headrace.declarations.checks import DatasetCheck
 from headrace.declarations.declaration import (
     InputItem,
+    Keep,
     Key,
     Name,
     OptionText,
@@ -121,6 +122,10 @@ class Product(DatasetAttributes):
             "plan does not see into; it counts as declared."
         ),
     ] = Field(default_factory=dict)
+    keep: Annotated[
+        Keep | None,
+        Field(description="Which versions stay; the others expire. Default: all stay."),
+    ] = None
     notify: Annotated[
         list[Notify],
         Field(description="External systems to notify of a published version: flag files, Autosys events."),

@@ -383,6 +383,25 @@ class Sla(RunLimits):
         return self
 
 
+class Keep(Part):
+    """Which versions stay: those that any of these keeps, and those that are in use."""
+
+    versions: Annotated[int | None, Field(ge=1, description="The newest ones, of each partition.")] = None
+    days: Annotated[int | None, Field(ge=1, description="Those that are not yet so many days old.")] = None
+    month_ends: Annotated[
+        int | None, Field(ge=1, description="The last one of each of the last months, in UTC.")
+    ] = None
+    hold: Annotated[
+        str | None, Field(min_length=1, description="Why nothing may be deleted, such as a legal case.")
+    ] = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Keep:
+        if not any((self.versions, self.days, self.month_ends, self.hold)):
+            raise ValueError("`keep` needs `versions`, `days`, `month_ends` or `hold`")
+        return self
+
+
 class Retry(Part):
     """Retries of a failed run."""
 

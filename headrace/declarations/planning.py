@@ -252,6 +252,7 @@ def _output(
     kept = {
         "warehouse": product.output.location,
         "store": store if store != FILES_STORE else None,
+        "keep": product.keep and product.keep.model_dump(exclude_none=True),
     }
     record = dataset_record(
         product,

@@ -35,6 +35,7 @@ from headrace.errors import (
     UnknownScan,
     UnknownSla,
     UnknownVersion,
+    VersionExpired,
 )
 from headrace.events.value_errors import VALUE_ERRORS
 
@@ -61,6 +62,7 @@ _IN_THE_WAY = (
     PinRefused,
     RetirementRefused,
     RollbackRefused,
+    VersionExpired,
 )
 
 

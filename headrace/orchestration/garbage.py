@@ -1,9 +1,11 @@
-"""Find garbage in the stores: what dead runs wrote, and no version names."""
+"""Find garbage in the stores: what dead runs wrote, and no version names, and the rows of expired versions."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from sqlalchemy import Engine
 
@@ -21,9 +23,11 @@ _DATASETS = """
 SELECT full_name, metadata_json ->> 'warehouse' AS base_uri, metadata_json ->> 'store' AS store, known.*
 FROM catalog.dataset
 CROSS JOIN LATERAL (
-    SELECT coalesce(array_agg(DISTINCT version_tag), '{}') AS tags,
+    SELECT coalesce(array_agg(DISTINCT version_tag) FILTER (WHERE expired_at IS NULL), '{}') AS tags,
+           coalesce(array_agg(DISTINCT version_tag) FILTER (WHERE expired_at IS NOT NULL), '{}') AS expired_tags,
            coalesce(array_agg(DISTINCT coalesce(version.metadata_json ->> 'store', %(files)s)), '{}') AS stores
     FROM catalog.dataset_version version
+    LEFT JOIN catalog.expired_version expired USING (dataset_version_id)
     WHERE version.dataset_id = dataset.dataset_id
        OR version.dataset_id IN (
            -- The versions of a dataset that was renamed stay in the directory of its former key.
@@ -36,6 +40,13 @@ CROSS JOIN LATERAL (
 WHERE organisation_id = %(organisation)s
 ORDER BY full_name
 """
+_ROWS_DELETED = """
+UPDATE catalog.expired_version expired SET rows_deleted_at = now()
+FROM catalog.dataset_version version
+WHERE expired.organisation_id = %s
+  AND version.dataset_version_id = expired.dataset_version_id
+  AND version.version_tag = %s
+"""
 _OLDEST_RUNNING = """
 SELECT min(start_ts) AS start_ts
 FROM catalog.run_attempt
@@ -47,7 +58,7 @@ WHERE organisation_id = %s AND state = 'RUNNING'
 class Garbage:
     """Rows in a store that no version has: their tag and place, when their write began, their size in bytes.
 
-    base_uri: of the dataset's versions, if it is not the configured warehouse.
+    expired: an expired version had them. base_uri: of the dataset's versions, if it is not the configured warehouse.
     """
 
     dataset: str
@@ -57,12 +68,14 @@ class Garbage:
     location: str
     written_at: datetime
     byte_size: int
+    expired: bool
 
 
 def garbage(
     engine: Engine, stores: OpenStores, grace: timedelta = GRACE, now: datetime | None = None
 ) -> list[Garbage]:
-    """Return what no version names in the stores of the datasets; blocked and superseded versions are versions.
+    """Return what no version names in the stores of the datasets, or only expired ones; blocked and superseded versions
+    are versions.
 
     What was begun later than `grace` before `now`, or than the start of the oldest live attempt, is excluded: that run
     may still publish it. Stores that are not installed here are skipped. Raises StoreUnavailable.
@@ -82,7 +95,7 @@ def garbage(
             before, running["start_ts"].replace(microsecond=0)
         )  # tags have a resolution of one second
     return [
-        _garbage(stores, row["full_name"], tag, store, row["base_uri"])
+        _garbage(stores, row, tag, store)
         for row in datasets
         for store in sorted({row["store"] or FILES_STORE, *row["stores"]}.intersection(STORES.names()))
         for tag in stores.named(store).tags(row["full_name"], row["base_uri"])
@@ -90,6 +103,17 @@ def garbage(
     ]
 
 
-def _garbage(stores: OpenStores, dataset: str, tag: str, store: str, base_uri: str | None) -> Garbage:
+def delete(engine: Engine, stores: OpenStores, found: Sequence[Garbage]) -> None:
+    """Delete garbage, and record which expired versions have no rows any more. Raises StoreUnavailable."""
+    for each in found:
+        stores.named(each.store).delete(each.dataset, each.tag, each.base_uri)
+        if each.expired:
+            with transaction(engine) as cursor:
+                cursor.execute(_ROWS_DELETED, [current_context().organisation_id, each.tag])
+
+
+def _garbage(stores: OpenStores, row: Mapping[str, Any], tag: str, store: str) -> Garbage:
+    dataset, base_uri = row["full_name"], row["base_uri"]
     stored = stores.named(store).stored(dataset, tag, base_uri)
-    return Garbage(dataset, tag, store, base_uri, stored.location, begun(tag), stored.byte_size)
+    expired = tag in row["expired_tags"]
+    return Garbage(dataset, tag, store, base_uri, stored.location, begun(tag), stored.byte_size, expired)

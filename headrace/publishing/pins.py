@@ -16,12 +16,18 @@ from headrace.errors import MissingVersion, PinRefused
 from headrace.publishing.sql import statement
 from headrace.publishing.withdrawal import is_readable
 
+# So that the version does not expire meanwhile.
+_LOCK_POINTER = """
+SELECT FROM catalog.published_pointer WHERE dataset_id = %s AND partition_key = %s FOR NO KEY UPDATE
+"""
+
 
 def resolve(engine: Engine, requests: Sequence[InputRequest]) -> list[list[ResolvedInput]]:
     """Return the exact versions that each request reads, in the order of its partitions (or partition keys).
 
     One query for all requests. With `partitions=()` every published partition is read, except those without a version
-    of the tag, or without one at the requested time. Raises MissingVersion naming what is missing, UnknownDataset.
+    of the tag, or without one at the requested time. Raises MissingVersion naming what is missing, VersionExpired,
+    UnknownDataset.
     """
     chosen = choose(engine, requests)
     for request, found in zip(requests, chosen, strict=True):
@@ -29,6 +35,8 @@ def resolve(engine: Engine, requests: Sequence[InputRequest]) -> list[list[Resol
         missing = [partition for partition in request.partitions if partition not in there]
         if missing or not found:
             raise MissingVersion(_missing(request, missing))
+        for each in found:
+            each.version.require_rows()
     return chosen
 
 
@@ -64,11 +72,14 @@ def pin(
     """Pin readers (all, or the dataset `consumer`) to the version `tag`, whatever is published; replaces an existing
     pin.
 
-    Raises UnknownVersion, and PinRefused for a version that was never published, or whose partition was withdrawn.
+    Raises UnknownVersion, VersionExpired, and PinRefused for a version that was never published, or whose partition was
+    withdrawn.
     """
     with transaction(engine) as cursor:
         ids = dataset_ids(cursor, {dataset, *([consumer] if consumer else [])})
+        cursor.execute(_LOCK_POINTER, [ids[dataset], partition or ""])
         version = find(cursor, ids[dataset], dataset, tag, partition)
+        version.require_rows()
         if version.outcome != "PUBLISHED":
             raise PinRefused(
                 f"version {tag} of {named(dataset, partition)} is {version.outcome} and cannot be read"

@@ -44,7 +44,7 @@ def rollback(
     """Publish the version `to_tag` again, or the one published before the current one, or before a withdrawal.
 
     Running runs that would replace the current version end as superseded. Raises RollbackRefused if there is no earlier
-    version, or `to_tag` is already published or never was; UnknownVersion, UnknownDataset.
+    version, or `to_tag` is already published or never was; VersionExpired, UnknownVersion, UnknownDataset.
     """
     place = named(dataset, partition)
     with transaction(engine) as cursor:
@@ -64,6 +64,7 @@ def rollback(
             raise RollbackRefused(
                 f"version {version.tag} of {place} is {version.outcome}: it was never published"
             )
+        version.require_rows()
         if not is_of_present_definition(cursor, version.version_id):
             raise RollbackRefused(
                 f"version {version.tag} of {place} was published when the partitions were declared otherwise; "

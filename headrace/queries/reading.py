@@ -20,10 +20,14 @@ def readable_versions(
 ) -> list[Version]:
     """Return the versions to read, one per partition, with their sensitive columns marked.
 
-    With a tag, blocked and superseded versions too. Raises UnknownDataset, UnknownVersion, MissingVersion.
+    With a tag, blocked and superseded versions too. Raises UnknownDataset, UnknownVersion, MissingVersion,
+    VersionExpired.
     """
     if tag is not None:
-        return tagged(engine, dataset, tag, partition)
+        versions = tagged(engine, dataset, tag, partition)
+        for each in versions:
+            each.require_rows()
+        return versions
     partitions = () if partition is None else (partition,)
     request = InputRequest(dataset=dataset, consumer="this command", partitions=partitions, as_of=as_of)
     try:

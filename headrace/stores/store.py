@@ -31,9 +31,10 @@ class OpenStores:
         return self._open[name]
 
     def read(self, versions: Sequence[Version]) -> DataFrame:
-        """Return the rows of the versions of one dataset, in any stores."""
+        """Return the rows of the versions of one dataset, in any stores. Raises VersionExpired."""
         by_store: dict[str, list[Version]] = {}
         for version in versions:
+            version.require_rows()
             by_store.setdefault(version.store, []).append(version)
         frames = [self.named(name).read(some) for name, some in by_store.items()]
         return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)

@@ -95,6 +95,8 @@ def stored_rows(caller: Caller, version: Version, count: int) -> StoredRows:
     columns = tuple(each for each in version.columns if not each.type.startswith(_UNREADABLE))
     names = tuple(each.name for each in columns)
     warehouse = current_context().settings.warehouse_uri
+    if version.expired_at is not None:
+        return StoredRows(names, None, "It has expired, and its rows were deleted.")
     if not columns:
         return StoredRows(names, None, "None of its columns has a type that the service reads.")
     if not _is_own(caller, version, warehouse):

@@ -1,4 +1,4 @@
-"""`headrace retention`: list and delete what dead runs left in the stores."""
+"""`headrace retention`: which versions expire, and what is left of them and of dead runs in the stores."""
 
 from __future__ import annotations
 
@@ -9,46 +9,92 @@ import typer
 
 from headrace.cli.common.arguments import AsJson, examples
 from headrace.cli.common.output import ago, emit, show, size, table
+from headrace.nouns import counted
 
 app = typer.Typer()
 
 
-@app.command(epilog=examples("headrace retention", "headrace retention --delete --hours 48"))
+@app.command(
+    epilog=examples("headrace retention", "headrace retention sales/orders", "headrace retention --delete")
+)
 def retention(
-    delete: Annotated[bool, typer.Option("--delete", help="Delete the listed writes.")] = False,
+    dataset: Annotated[
+        str | None, typer.Argument(metavar="[DATASET]", help="List its versions, and why each stays.")
+    ] = None,
+    delete: Annotated[
+        bool, typer.Option("--delete", help="Expire the listed versions, delete rows.")
+    ] = False,
     hours: Annotated[
         float, typer.Option(min=0, metavar="N", help="Keep writes of runs started in the last N hours.")
     ] = 24,
     as_json: AsJson = False,
 ) -> None:
-    """List unfinished writes of dead runs.
+    """List versions that expire, and dead runs' writes.
 
-    --delete removes them. Versions are never removed, not even blocked or superseded ones, nor is anything that a live
-    run may still publish.
+    Versions expire as the `keep` of their declarations says, every night or with --delete, which also deletes their
+    rows. Versions that are published, pinned, held or still read stay, as does what a live run may still publish.
     """
     from headrace.cli.common.frames import open_stores
     from headrace.database.connection import connect
-    from headrace.orchestration.garbage import garbage
+    from headrace.orchestration import garbage
+    from headrace.publishing.expiry import expire_versions, retained_versions
 
-    engine, stores = connect(), open_stores()
-    found = garbage(engine, stores, timedelta(hours=hours))
-    if delete:
-        for each in found:
-            stores.named(each.store).delete(each.dataset, each.tag, each.base_uri)
+    engine = connect()
+    if dataset is not None:
+        versions = retained_versions(engine, dataset)
+        found: list[garbage.Garbage] = []
+    else:
+        versions = [each for each in retained_versions(engine) if each.kept is None]
+        stores = open_stores()
+        if delete:
+            versions = expire_versions(engine)
+        found = garbage.garbage(engine, stores, timedelta(hours=hours))
+        if delete:
+            garbage.delete(engine, stores, found)
     if as_json:
-        emit({"garbage": found, "deleted": delete})
+        emit({"versions": versions, "garbage": found, "deleted": delete})
+        return
+    if versions:
+        show(
+            table(
+                ["dataset", "partition", "version", "#size", "written", "stays because"],
+                [
+                    (
+                        each.dataset,
+                        each.partition,
+                        each.tag,
+                        size(each.byte_size),
+                        ago(each.produced_at),
+                        each.kept or "it expires",
+                    )
+                    for each in versions
+                ],
+            )
+        )
+    if dataset is not None:
+        if not versions:
+            typer.echo(f"All versions of {dataset} stay: its declaration has no `keep`.")
         return
     if found:
         rows = [
-            (each.dataset, each.tag, size(each.byte_size), ago(each.written_at), each.location)
+            (
+                each.dataset,
+                each.tag,
+                "expired version" if each.expired else "unfinished write",
+                size(each.byte_size),
+                ago(each.written_at),
+                each.location,
+            )
             for each in found
         ]
-        show(table(["dataset", "tag", "#size", "started", "location"], rows))
-    total = size(sum(each.byte_size for each in found))
+        show(table(["dataset", "tag", "rows of", "#size", "started", "location"], rows))
+    if not versions and not found:
+        typer.echo("Nothing to remove.")
+        return
+    expiring = f"{counted(len(versions), 'version')} ({size(sum(each.byte_size or 0 for each in versions))})"
+    left = f"rows at {counted(len(found), 'place')} ({size(sum(each.byte_size for each in found))})"
     typer.echo(
-        "Nothing to remove."
-        if not found
-        else f"Deleted unfinished writes: {len(found)}, {total} in total."
+        f"Expired {expiring}. Deleted {left}."
         if delete
-        else f"Unfinished writes: {len(found)}, {total} in total. `headrace retention --delete` deletes them."
+        else f"To expire: {expiring}. To delete: {left}. `headrace retention --delete` does both."
     )

@@ -1,11 +1,13 @@
-"""The nightly retention job: archive old runs and events, prune Dagster's log."""
+"""The nightly retention job: archive old runs and events, prune Dagster's log, let versions expire."""
 
 from datetime import UTC, datetime
 
 import dagster as dg
 
+from headrace.context import current_context
 from headrace.database.connection import connect
 from headrace.orchestration.jobs.dagster_log import prune
+from headrace.publishing.expiry import expire_versions, rows_are_left
 
 
 @dg.op(description="Archives runs and events older than 90 days, and prunes Dagster's event log as far back.")
@@ -35,13 +37,42 @@ def archive_and_prune(context: dg.OpExecutionContext) -> None:
     context.add_output_metadata(found)
 
 
+@dg.op(
+    description="Lets versions expire that the `keep` of their datasets does not keep, and deletes their rows."
+)
+def expire(context: dg.OpExecutionContext) -> None:
+    """Expire versions, and delete their rows and those that an interrupted night left.
+
+    Spark, through which stores delete, is started only if there are any.
+    """
+    # Here, because they load Spark.
+    from headrace.orchestration import garbage
+    from headrace.spark.session import SparkResource
+    from headrace.stores.store import OpenStores
+
+    engine = connect()
+    expired = expire_versions(engine)
+    deleted: list[garbage.Garbage] = []
+    if rows_are_left(engine):
+        stores = OpenStores(SparkResource().session, current_context().settings.warehouse_uri)
+        deleted = [each for each in garbage.garbage(engine, stores) if each.expired]
+        garbage.delete(engine, stores, deleted)
+    context.add_output_metadata(
+        {
+            "expired versions": dg.MetadataValue.int(len(expired)),
+            "deleted bytes": dg.MetadataValue.int(sum(each.byte_size for each in deleted)),
+        }
+    )
+
+
 @dg.job(
     name="catalog_retention",
-    description="Keeps 90 days in the tables, and older runs and events in the archive.",
+    description="Keeps 90 days in the tables, and older runs and events in the archive. Lets versions expire.",
 )
 def catalog_retention() -> None:
-    """Run the only step."""
+    """Run both steps."""
     archive_and_prune()
+    expire()
 
 
 catalog_retention_nightly = dg.ScheduleDefinition(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,10 +10,14 @@ from uuid import uuid4
 
 import pytest
 from sqlalchemy import Engine
+from typer.testing import CliRunner
 
 from headrace.catalog.records import DatasetRecord
+from headrace.cli import app
+from headrace.database.connection import transaction
 from headrace.openlineage.renames import follow_declarations
-from headrace.orchestration.garbage import garbage
+from headrace.orchestration.garbage import delete, garbage
+from headrace.publishing.expiry import expire_versions, rows_are_left
 from headrace.publishing.runs import attempt
 from headrace.queries.pointers import newest
 from headrace.registration.declarations import register
@@ -87,3 +92,55 @@ def test_the_files_of_a_renamed_dataset_are_no_garbage_if_its_former_key_is_decl
     register(engine, [DatasetRecord("shop/numbers", "parquet")])
     assert published.tag in store.tags("shop/numbers")
     assert published.tag not in {each.tag for each in garbage(engine, stores, now=LATER)}
+
+
+@pytest.fixture
+def two_versions(tmp_path: Path, engine: Engine, spark: SparkSession) -> tuple[str, str]:
+    """The tags of two published versions of a dataset that keeps one, both of long ago."""
+    tags = []
+    for count in (5, 6):
+        declaration = DECLARATION.replace("range(5)", f"range({count})\n  keep: {{versions: 1}}")
+        load_project(write_project(tmp_path / str(count), "shop", declaration), engine).materialize()
+        version = newest(engine, "shop/numbers")
+        assert version is not None
+        tags.append(version.tag)
+    with transaction(engine) as cursor:
+        cursor.execute("UPDATE catalog.dataset_version SET produced_at = produced_at - interval '3 days'")
+        cursor.execute("UPDATE catalog.pointer_move SET moved_at = moved_at - interval '3 days'")
+    return tags[0], tags[1]
+
+
+def test_an_expired_version_is_listed_deleted_and_no_longer_read(
+    two_versions: tuple[str, str], stores: OpenStores
+) -> None:
+    first, second = two_versions
+    runner = CliRunner()
+
+    [listed] = json.loads(runner.invoke(app, ["retention", "--json"]).stdout)["versions"]
+    assert (listed["tag"], listed["kept"], listed["byte_size"] > 0) == (first, None, True)
+    explained = json.loads(runner.invoke(app, ["retention", "shop/numbers", "--json"]).stdout)["versions"]
+    assert [(each["tag"], each["kept"]) for each in explained] == [(first, None), (second, "published")]
+    assert sorted(stores.named("files").tags("shop/numbers")) == sorted(two_versions)
+
+    deleted = runner.invoke(app, ["retention", "--delete", "--hours", "0"]).stdout
+    assert deleted.splitlines()[-1].startswith("Expired 1 version (")
+
+    assert stores.named("files").tags("shop/numbers") == [second]
+    refused = runner.invoke(app, ["read", "shop/numbers", "--version", first])
+    assert refused.exit_code == 1
+    assert f"version {first} of shop/numbers expired at" in refused.output
+    assert "Nothing to remove." in runner.invoke(app, ["retention"]).stdout
+
+
+def test_rows_that_a_killed_job_left_are_deleted_by_the_next(
+    two_versions: tuple[str, str], stores: OpenStores, engine: Engine
+) -> None:
+    expire_versions(engine)
+    assert rows_are_left(engine)
+
+    [left] = garbage(engine, stores, now=LATER)
+    assert (left.tag, left.expired) == (two_versions[0], True)
+    delete(engine, stores, [left])
+
+    assert not rows_are_left(engine)
+    assert garbage(engine, stores, now=LATER) == []

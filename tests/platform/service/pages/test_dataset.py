@@ -16,6 +16,7 @@ from headrace import queries
 from headrace.access.callers import Role
 from headrace.catalog.records import CheckStatus, Column, DatasetRecord
 from headrace.context import current_context
+from headrace.database.connection import transaction
 from headrace.registration.declarations import register
 from headrace.slas.tick import evaluate
 from tests.platform.service.conftest import put
@@ -323,3 +324,22 @@ def test_versions_of_a_partitioned_dataset_are_compared_within_a_partition(
 
 def test_results_that_all_passed_are_folded(browse: Browse, run_id: UUID) -> None:
     assert "2 results, all passed" in browse().open("/datasets/mart/delays/checks")
+
+
+def test_an_expired_version_says_so_and_cannot_be_published_again(
+    browse: Browse, catalog: Engine, run_id: UUID
+) -> None:
+    with transaction(catalog) as cursor:
+        cursor.execute(
+            "INSERT INTO catalog.expired_version SELECT dataset_version_id, organisation_id, now() "
+            "FROM catalog.dataset_version WHERE version_tag = 'first'"
+        )
+    owner = browse(Role.DATA_OWNER, "owner")
+
+    page = owner.open("/datasets/mart/delays/versions")
+    assert "its rows were deleted" in page
+    assert page.count("<summary>Roll back</summary>") == 0
+    assert "its rows were deleted" in owner.open("/datasets/mart/delays/version/first")
+    refused = owner.post("/datasets/mart/delays/rollback", to="first", reason="x")
+    assert refused.status_code == 409
+    assert "expired at" in refused.text

@@ -40,6 +40,15 @@ CREATE INDEX dataset_version_newest_of_partition
     ON catalog.dataset_version (dataset_id, partition_key, produced_at DESC, dataset_version_id);
 CREATE INDEX dataset_version_run ON catalog.dataset_version (produced_by_run_id);
 
+-- Versions whose rows were deleted, or are about to be: they stay in the history and can no longer be read.
+CREATE TABLE catalog.expired_version (
+    dataset_version_id uuid PRIMARY KEY REFERENCES catalog.dataset_version ON DELETE CASCADE DEFERRABLE,
+    organisation_id    uuid NOT NULL,
+    expired_at         timestamptz NOT NULL,
+    rows_deleted_at    timestamptz
+);
+CREATE INDEX expired_version_left ON catalog.expired_version (organisation_id) WHERE rows_deleted_at IS NULL;
+
 -- A row without a version is reserved by a publish that has not published yet (generation 0), or was withdrawn.
 CREATE TABLE catalog.published_pointer (
     dataset_id         uuid NOT NULL REFERENCES catalog.dataset,

@@ -1,0 +1,69 @@
+-- The versions of the datasets with a retention rule (`keep` of their declaration) that have not expired, the oldest
+-- first, each with why it stays; `kept` null: it expires. Versions that one run wrote share a tag, and expire together.
+WITH rule AS (
+    SELECT dataset_id, full_name,
+           (metadata_json -> 'keep' ->> 'versions')::integer AS versions,
+           make_interval(days => (metadata_json -> 'keep' ->> 'days')::integer) AS age,
+           make_interval(months => (metadata_json -> 'keep' ->> 'month_ends')::integer) AS months,
+           metadata_json -> 'keep' ->> 'hold' AS hold
+    FROM catalog.dataset
+    WHERE organisation_id = %(organisation)s
+      AND jsonb_typeof(metadata_json -> 'keep') = 'object'
+      AND (%(dataset)s::text IS NULL OR full_name = %(dataset)s)
+), placed AS (
+    SELECT rule.*, version.dataset_version_id, version.partition_key, version.version_tag, version.produced_at,
+           version.outcome, version.byte_size,
+           count(*) FILTER (WHERE version.outcome = 'PUBLISHED') OVER newest AS place,
+           version.produced_at = max(version.produced_at) FILTER (WHERE version.outcome = 'PUBLISHED') OVER month
+               AS is_month_end
+    FROM rule
+    JOIN catalog.dataset_version version USING (dataset_id)
+    WHERE NOT EXISTS (
+        SELECT FROM catalog.expired_version expired WHERE expired.dataset_version_id = version.dataset_version_id)
+    WINDOW newest AS (
+               PARTITION BY version.dataset_id, version.partition_key
+               ORDER BY version.produced_at DESC, version.dataset_version_id
+           ),
+           month AS (
+               PARTITION BY version.dataset_id, version.partition_key,
+                            date_trunc('month', version.produced_at AT TIME ZONE 'UTC')
+           )
+), judged AS (
+    SELECT placed.*,
+           CASE
+               WHEN EXISTS (SELECT FROM catalog.published_pointer pointer
+                            WHERE pointer.dataset_version_id = placed.dataset_version_id) THEN 'published'
+               WHEN hold IS NOT NULL THEN 'held: ' || hold
+               WHEN EXISTS (SELECT FROM catalog.dataset_pin pin
+                            WHERE pin.dataset_version_id = placed.dataset_version_id AND pin.unpinned_at IS NULL)
+                   THEN 'pinned'
+               WHEN EXISTS (SELECT FROM catalog.run_input input
+                            JOIN catalog.run_attempt attempt USING (run_id, attempt)
+                            WHERE input.dataset_version_id = placed.dataset_version_id AND attempt.state = 'RUNNING')
+                   THEN 'read by a running run'
+               WHEN EXISTS (SELECT FROM catalog.version_input input
+                            JOIN catalog.published_pointer pointer USING (dataset_version_id)
+                            WHERE input.input_version_id = placed.dataset_version_id)
+                   THEN 'input of a published version'
+               WHEN produced_at > %(now)s - %(grace)s
+                    OR EXISTS (SELECT FROM catalog.pointer_move move
+                               WHERE move.previous_version_id = placed.dataset_version_id
+                                 AND move.moved_at > %(now)s - %(grace)s)
+                   THEN 'new, or published until a moment ago'
+               WHEN place <= versions AND (outcome = 'PUBLISHED' OR place < versions)
+                   THEN 'one of the newest ' || versions
+               WHEN produced_at > %(now)s - age THEN 'not yet ' || extract(day FROM age) || ' days old'
+               WHEN is_month_end AND produced_at >= date_trunc('month', %(now)s AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' - months
+                   THEN 'the last of its month'
+           END AS reason
+    FROM placed
+)
+SELECT dataset_version_id, full_name AS dataset, nullif(partition_key, '') AS partition, version_tag AS tag, produced_at,
+       outcome, byte_size,
+       CASE
+           WHEN reason IS NOT NULL THEN reason
+           WHEN bool_or(reason IS NOT NULL) OVER (PARTITION BY dataset_id, version_tag)
+               THEN 'written together with a version that stays'
+       END AS kept
+FROM judged
+ORDER BY full_name, partition_key, produced_at, version_tag
