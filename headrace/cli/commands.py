@@ -44,6 +44,9 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
     "Versions": (
         Entry("read", f"{_CLI}.datasets.read", "Show or export the rows of a version."),
         Entry("diff", f"{_CLI}.datasets.diff", "Compare two versions: schema, row counts, changed rows."),
+        Entry(
+            "replay", f"{_CLI}.datasets.replay", "Compute a version again from its exact inputs, and compare."
+        ),
         Entry("pin", f"{_CLI}.datasets.pointers", "Pin readers to one version, whatever is published."),
         Entry("unpin", f"{_CLI}.datasets.pointers", "Remove a pin: readers get the published version again."),
         Entry("rollback", f"{_CLI}.datasets.pointers", "Roll the published version back to an earlier one."),

@@ -14,10 +14,12 @@ from headrace.catalog.locators import locator_metadata
 from headrace.catalog.records import VersionDraft
 from headrace.catalog.schema import classify
 from headrace.catalog.sensitivity import INHERITED
+from headrace.execution.code_state import code_state
 from headrace.execution.failures import SchemaChangeRefused
 from headrace.execution.fingerprint import fingerprint
 from headrace.execution.pinning import PartitionKey, PinnedInputs
 from headrace.execution.plan import OutputPlan, ProcessPlan
+from headrace.project import project_root
 from headrace.publishing.runs import Attempt
 from headrace.queries.pointers import newest
 from headrace.stores.columns import conformed
@@ -55,7 +57,7 @@ def write(
             for column in columns
         ],
         checks=output.record.checks,
-        partition=_partition_write(plan, frame, keys),
+        partition=partition_write(plan, frame, keys),
     )
     rows = sum(version.row_count for version in written)
     context.log.info("%s: wrote %d rows as version %s", output.record.key, rows, tag)
@@ -81,9 +83,10 @@ def refuse_breaking_change(engine: Engine, output: OutputPlan, frame: DataFrame)
         )
 
 
-def _partition_write(
+def partition_write(
     plan: ProcessPlan, frame: DataFrame, keys: Sequence[PartitionKey]
 ) -> PartitionWrite | None:
+    """Return how the rows of these partitions are separated; None without partitions."""
     if plan.partitions is None:
         return None
     column = plan.partitions.column
@@ -127,6 +130,7 @@ def draft(
         metadata={
             **output.record.metadata,
             "options": dict(written.read_options),
+            "code": code_state(project_root()),
             **locator_metadata(output.store, written.locator),
         },
         lineage=lineage,

@@ -18,6 +18,7 @@ from headrace.errors import UnknownVersion
 from headrace.queries.rows import Move, MoveKind, PublishedRow, VersionDetail, VersionRef, VersionRow
 from headrace.queries.sql import statement
 
+_INPUTS = "SELECT DISTINCT input_version_id FROM catalog.version_input WHERE dataset_version_id = ANY (%s)"
 _TAGGED = """
 SELECT dataset_version_id FROM catalog.dataset_version
 WHERE dataset_id = %(dataset_id)s AND version_tag = %(tag)s AND partition_key = coalesce(%(partition)s, partition_key)
@@ -101,6 +102,16 @@ def inputs_of_published(engine: Engine, keys: Sequence[str]) -> dict[str, set[UU
         ):
             found[row["dataset"]].add(row["input_version_id"])
     return found
+
+
+def inputs_of(engine: Engine, version_ids: Collection[UUID]) -> list[Version]:
+    """Return the versions that these were made from, with their sensitive columns marked."""
+    with transaction(engine) as cursor:
+        rows = cursor.execute(_INPUTS, [list(version_ids)]).fetchall()
+        found = by_ids(cursor, [row["input_version_id"] for row in rows])
+    return marked(
+        engine, sorted(found.values(), key=lambda version: (version.dataset, version.partition or ""))
+    )
 
 
 def tagged(engine: Engine, key: str, tag: str, partition: str | None = None) -> list[Version]:

@@ -1,0 +1,157 @@
+"""A version is computed again from its exact inputs, and compared with what it holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from sqlalchemy import Engine
+
+from headrace.database.connection import transaction
+from headrace.errors import VersionExpired
+from headrace.execution.replay import Replay, ReplayRefused, Verdict, replay
+from headrace.queries.versions import tagged
+from headrace.settings import settings
+from tests.platform.projects import Project, load_project, write_project
+
+NUMBERS = """
+type: headrace.Dataset
+attributes:
+  key: shop/numbers
+  sql: SELECT id FROM range(5)
+---
+type: headrace.Dataset
+attributes:
+  key: shop/doubled
+  schema: {columns: {id: bigint, double: bigint}}
+  checks: [{unique: [id]}]
+  sql: SELECT id, id * 2 AS double FROM shop.numbers
+"""
+DAILY = """
+type: headrace.Dataset
+attributes:
+  key: shop/daily
+  partitions: {type: static, keys: [a, b], column: day}
+  sql: SELECT :partition_key AS day, 1 AS n
+"""
+
+
+def again(engine: Engine, spark: SparkSession, project: Project, key: str, tag: str | None = None) -> Replay:
+    [plan] = [each for each in project.plans if each.record.key == key]
+    if tag is None:
+        with transaction(engine) as cursor:
+            row = cursor.execute(
+                "SELECT version_tag FROM catalog.dataset_version JOIN catalog.dataset USING (dataset_id) "
+                "WHERE full_name = %s ORDER BY produced_at DESC LIMIT 1",
+                [key],
+            ).fetchone()
+        assert row is not None
+        tag = row["version_tag"]
+    return replay(engine, plan, plan.outputs[0], tagged(engine, key, tag), spark, Path.cwd())
+
+
+def materialized(root: Path, engine: Engine, declarations: str) -> Project:
+    project = load_project(write_project(root, "shop", declarations), engine)
+    project.materialize()
+    return project
+
+
+def test_a_version_is_computed_again_from_the_inputs_of_then(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    materialized(tmp_path / "1", engine, NUMBERS)
+    project = materialized(tmp_path / "2", engine, NUMBERS.replace("range(5)", "range(6)"))
+    with transaction(engine) as cursor:
+        first, second = [
+            row["version_tag"]
+            for row in cursor.execute(
+                "SELECT version_tag FROM catalog.dataset_version JOIN catalog.dataset USING (dataset_id) "
+                "WHERE full_name = 'shop/doubled' ORDER BY produced_at"
+            )
+        ]
+
+    found = again(engine, spark, project, "shop/doubled", first)
+
+    assert (found.verdict, found.rows, found.functions) == (Verdict.IDENTICAL, 5, [])
+    assert found.environment == {}
+    assert again(engine, spark, project, "shop/doubled", second).rows == 6
+
+
+def test_what_is_computed_again_is_deleted(engine: Engine, spark: SparkSession, tmp_path: Path) -> None:
+    project = materialized(tmp_path, engine, NUMBERS)
+
+    again(engine, spark, project, "shop/doubled")
+
+    warehouse = Path(settings().warehouse_uri.removeprefix("file://"))
+    assert [each for each in (warehouse / "_replay").rglob("*") if each.is_file()] == []
+
+
+def test_random_rows_differ_and_the_function_is_named(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    random = NUMBERS.replace("id * 2 AS double", "CAST(rand() * 1e15 AS bigint) AS double")
+    project = materialized(tmp_path, engine, random)
+
+    found = again(engine, spark, project, "shop/doubled")
+
+    assert (found.verdict, found.functions) == (Verdict.DIFFERENT, ["rand"])
+    assert found.comparison is not None
+    assert (found.comparison.key, found.comparison.changed) == (("id",), 5)
+    assert found.comparison.samples["changed"]
+
+
+def test_equal_rows_in_other_files_are_equal(engine: Engine, spark: SparkSession, tmp_path: Path) -> None:
+    project = materialized(tmp_path, engine, NUMBERS)
+    with transaction(engine) as cursor:
+        cursor.execute("UPDATE catalog.dataset_version SET checksum = 'of another Parquet writer'")
+
+    assert again(engine, spark, project, "shop/doubled").verdict is Verdict.EQUAL
+
+
+def test_partitions_of_one_tag_are_computed_together(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    project = load_project(write_project(tmp_path, "shop", DAILY), engine)
+    project.materialize("shop/daily", partitions=("b", "b"))
+
+    found = again(engine, spark, project, "shop/daily")
+
+    assert (found.verdict, found.rows) == (Verdict.IDENTICAL, 1)
+
+
+def test_other_code_is_refused_and_the_commit_of_the_version_named(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    materialized(tmp_path / "1", engine, NUMBERS)
+    project = load_project(write_project(tmp_path / "2", "shop", NUMBERS.replace("* 2", "* 3")), engine)
+
+    with pytest.raises(
+        ReplayRefused, match=r"the code of shop/doubled is not the one that wrote version .*commit"
+    ):
+        again(engine, spark, project, "shop/doubled")
+
+
+def test_an_expired_input_is_refused(engine: Engine, spark: SparkSession, tmp_path: Path) -> None:
+    project = materialized(tmp_path, engine, NUMBERS)
+    with transaction(engine) as cursor:
+        cursor.execute(
+            "INSERT INTO catalog.expired_version SELECT dataset_version_id, version.organisation_id, now() "
+            "FROM catalog.dataset_version version JOIN catalog.dataset USING (dataset_id) "
+            "WHERE full_name = 'shop/numbers'"
+        )
+
+    with pytest.raises(VersionExpired, match="of shop/numbers expired"):
+        again(engine, spark, project, "shop/doubled")
+
+
+def test_two_readings_of_one_dataset_are_refused(engine: Engine, spark: SparkSession, tmp_path: Path) -> None:
+    twice = NUMBERS.replace(
+        "  sql: SELECT id, id * 2 AS double FROM shop.numbers",
+        "  inputs: [{dataset: shop/numbers, as: one}, {dataset: shop/numbers, as: other}]\n"
+        "  sql: SELECT one.id, other.id * 2 AS double FROM one JOIN other USING (id)",
+    )
+    project = materialized(tmp_path, engine, twice)
+
+    with pytest.raises(ReplayRefused, match="reads shop/numbers in two ways"):
+        again(engine, spark, project, "shop/doubled")
