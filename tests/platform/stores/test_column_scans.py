@@ -146,7 +146,7 @@ def test_bytes_that_are_no_text_prove_nothing(spark: SparkSession, store: Any) -
     assert column_scans.none_fails(files, stored, "code", checks) == set()
 
 
-KEYS = {
+KEYS: dict[str, tuple[list[Any], list[Any]]] = {
     "bigint": ([1, 2, None], [1, 2, 2, None, None]),
     "string": (["a", "A", "a ", "", "\u00e9", "e\u0301", None], ["a", "b", "a", None, None]),
     "decimal(38,4)": ([Decimal("1.0000"), Decimal("-1.0000"), None], [Decimal("1.0000"), Decimal("1")]),
@@ -182,11 +182,19 @@ def test_repeated_keys_are_counted_exactly(
         request.getfixturevalue("spark_alone")
     if method == "equal hashes":
         monkeypatch.setattr(F, "xxhash64", lambda *_: F.lit(7))
-    for type, (once, repeated) in KEYS.items():
-        for values, failed in ((once, 0), (repeated, REPEATED[type])):
-            frame = spark.createDataFrame([(value,) for value in values], f"k {type}").coalesce(2)  # type: ignore[attr-defined]
-            found = _results(store, frame, Check("key", "unique", "k"))
-            assert found == {"key": ("FAIL" if failed else "PASS", failed)}, (type, values)
+    for place in (0, 1):
+        by_length: dict[int, list[str]] = {}
+        for type, values in KEYS.items():
+            by_length.setdefault(len(values[place]), []).append(type)
+        for types in by_length.values():
+            rows = list(zip(*(KEYS[type][place] for type in types), strict=True))
+            columns = ", ".join(f"k{number} {type}" for number, type in enumerate(types))
+            frame = spark.createDataFrame(rows, columns).coalesce(2)
+            checks = [Check(type, "unique", f"k{number}") for number, type in enumerate(types)]
+            failed = {type: REPEATED[type] if place else 0 for type in types}
+            assert _results(store, frame, *checks) == {
+                type: ("FAIL" if count else "PASS", count) for type, count in failed.items()
+            }
 
 
 def test_keys_of_several_columns_are_compared_together(spark: SparkSession, store: Any) -> None:
