@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -15,6 +15,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from headrace.access.callers import Caller, Permission, domain_of
+from headrace.api.links import Links, links_to
 from headrace.api.paging import Cursor, Limit, Page, cursor_of, place_of
 from headrace.api.responses import shown
 from headrace.api.subjects import Database, Reader
@@ -52,6 +53,13 @@ class SlaOrder(StrEnum):
 
     KEY = "KEY"
     WORST = "WORST"  # by status, then by deadline
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedIncident(IncidentDetail):
+    """An incident, and those that were merged into it."""
+
+    links: Links
 
 
 class Outage(BaseModel):
@@ -235,13 +243,15 @@ def list_incidents(
 
 
 @router.get(
-    "/sla/incidents/{incident_id}", summary="Show an incident", tags=["slas"], response_model=IncidentDetail
+    "/sla/incidents/{incident_id}", summary="Show an incident", tags=["slas"], response_model=LinkedIncident
 )
 def show_incident(
     engine: Database, caller: Reader, incident_id: Annotated[UUID, Path(description="The incident's id.")]
 ) -> Response:
     """Show an incident: the cause, the affected members, datasets downstream, and the incidents merged into it."""
-    return shown(engine, caller, incident(engine, incident_id))
+    found = incident(engine, incident_id)
+    links = links_to("incidents", str(incident_id))
+    return shown(engine, caller, LinkedIncident(found.incident, found.parts, links))
 
 
 @router.get(

@@ -129,6 +129,8 @@ def plan_outage_of(
     reason: FormText,
 ) -> Response:
     """Plan an outage."""
+    now = datetime.now(UTC)
+    show_sla_history(engine, caller, key, now, now, 1)  # before anything is planned: the key has a page
     asked = body(Outage, subjects=subjects, begins_at=begins, ends_at=ends, reason=reason)
     plan_an_outage(engine, caller, asked)
     return RedirectResponse(f"/slas/{quote(key)}#outages", HTTPStatus.SEE_OTHER)

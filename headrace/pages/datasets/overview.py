@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
+from pydantic import BeforeValidator
 from sqlalchemy import Engine
 from starlette.responses import Response
 
@@ -24,8 +25,10 @@ from headrace.api.paging import Cursor
 from headrace.api.processes import list_runs
 from headrace.api.slas import list_incidents, show_sla_history
 from headrace.api.subjects import Database, process_named
+from headrace.catalog.records import CheckStatus
 from headrace.errors import UnknownProcess, UnknownSla
 from headrace.pages.datasets.subject import Dataset, published_version, view
+from headrace.pages.forms import none_if_empty
 from headrace.pages.rendering import answered
 from headrace.pages.sessions import Viewer, signed_in
 from headrace.pages.sla_calendar import WEEKS, CalendarDay, by_objective, calendar_days
@@ -38,15 +41,30 @@ _MAX_RUNS = 5
 
 @router.get("/datasets/{dataset:key}/checks")
 def show_checks(
-    request: Request, engine: Database, caller: Viewer, dataset: Dataset, cursor: Cursor = None
+    request: Request,
+    engine: Database,
+    caller: Viewer,
+    dataset: Dataset,
+    status: Annotated[CheckStatus | None, BeforeValidator(none_if_empty)] = None,
+    cursor: Cursor = None,
 ) -> Response:
-    """Show the checks and their results, those of the newest versions first."""
-    results = answered(list_quality(engine, caller, dataset, cursor=cursor))
-    newest = results if cursor is None else answered(list_quality(engine, caller, dataset))
+    """Show the checks and their results, those of the newest versions first. status: only those with this result."""
+    results = answered(list_quality(engine, caller, dataset, status=status, cursor=cursor))
+    newest = results if cursor is None and status is None else answered(list_quality(engine, caller, dataset))
     history = defaultdict(list)
     for each in reversed(newest["items"]):
         history[each["name"]].append(each["status"])
-    return view(request, engine, caller, dataset, "checks", results=results, history=history)
+    return view(
+        request,
+        engine,
+        caller,
+        dataset,
+        "checks",
+        results=results,
+        history=history,
+        status_wanted=status,
+        statuses=list(CheckStatus),
+    )
 
 
 @router.get("/datasets/{dataset:key}/changes")

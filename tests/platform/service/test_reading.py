@@ -254,7 +254,9 @@ def test_shows_sla_history(reader: TestClient, catalog: Engine, run_id: UUID) ->
     assert all_of(reader, "sla/status", domain="raw") == []
     assert len(all_of(reader, "sla/status", owner="team:data", kind="AGE", key="mart/delays")) == 1
     [incident] = all_of(reader, "sla/incidents", limit=1)
-    assert got(reader, f"sla/incidents/{incident['incident_id']}") == {"incident": incident, "parts": []}
+    found = got(reader, f"sla/incidents/{incident['incident_id']}")
+    assert (found["incident"], found["parts"]) == (incident, [])
+    assert found["links"]["page"].endswith(f"/incidents/{incident['incident_id']}")
     assert incident["cause"] == "mart/delays"
     assert [row["key"] for row in incident["downstream"]] == ["mart/report"]
     until = (now + timedelta(hours=3)).isoformat()

@@ -343,3 +343,13 @@ def test_an_expired_version_says_so_and_cannot_be_published_again(
     refused = owner.post("/datasets/mart/delays/rollback", to="first", reason="x")
     assert refused.status_code == 409
     assert "expired at" in refused.text
+
+
+def test_results_of_checks_are_filtered_by_what_they_found(browse: Browse, run_id: UUID) -> None:
+    browser = browse()
+
+    assert "id_not_null" in browser.open("/datasets/mart/delays/checks?status=PASS").split("Results")[1]
+    failed = browser.open("/datasets/mart/delays/checks?status=FAIL")
+    assert "No check of this dataset has this result." in failed
+    assert '<option value="FAIL" selected>' in failed
+    browser.open("/datasets/mart/delays/checks?status=")

@@ -222,3 +222,19 @@ def test_the_board_shows_a_few_of_many_outages(browse: Browse, objectives: Engin
 
     assert page.count("a move") == 5
     assert "5 of 6 shown" in page
+
+
+def test_an_outage_of_a_key_without_an_sla_is_not_planned(browse: Browse) -> None:
+    steward = browse(Role.DATA_STEWARD)
+
+    refused = steward.post(
+        "/slas/outages",
+        key="raw/flights",
+        subjects="raw/flights",
+        begins="2030-01-01T00:00",
+        ends="2030-01-02T00:00",
+        reason="move",
+    )
+
+    assert refused.status_code == 404
+    assert "move" not in steward.open("/slas")
