@@ -12,6 +12,7 @@ NAMES = (
     "materialization",
     "estate",
     "ingestion",
+    "expiry",
     "retention",
     "graph",
     "pages",
