@@ -24,6 +24,7 @@ from headrace.declarations.declaration import (
     Tags,
     TagText,
 )
+from headrace.declarations.incremental import Incremental
 from headrace.declarations.notify import Notify
 from headrace.declarations.stated_lineage import StatedItem
 from headrace.declarations.trigger import TriggerItem
@@ -165,6 +166,10 @@ class ComputationAttributes(ExecutionAttributes):
 
     sql: Annotated[
         str | None, Field(description="A SELECT, or the name of a .sql file in the same folder.")
+    ] = None
+    incremental: Annotated[
+        Incremental | None,
+        Field(description="How it grows from version to version. Default: each run computes everything."),
     ] = None
 
 

@@ -26,6 +26,9 @@ def process_assets(plan: ProcessPlan) -> dg.AssetsDefinition:
         dg.AssetDep(dg.AssetKey(dataset.split("/")), partition_mapping=joint_mapping(read))
         for dataset, read in mappings.items()
     ]
+    if plan.own is not None and plan.partitions is not None:
+        before = dg.TimeWindowPartitionMapping(start_offset=-1, end_offset=-1)
+        deps.append(dg.AssetDep(plan.outputs[0].key, partition_mapping=before))
     return dg.multi_asset(
         name=plan.record.key.replace("/", "__"),
         specs=[_spec(plan, output, deps) for output in plan.outputs],

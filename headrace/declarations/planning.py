@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.records import ProcessRecord, Technology
@@ -27,7 +28,8 @@ from headrace.declarations.automation import (
     trigger_mode,
 )
 from headrace.declarations.dataset_record import dataset_record
-from headrace.declarations.declaration import Partitions, RunLimits
+from headrace.declarations.declaration import Partitions, RunLimits, Time
+from headrace.declarations.incremental import Incremental, growing_record, incremental_plan
 from headrace.declarations.location import check_location
 from headrace.declarations.partitions import PartitionProblem, partition_plan
 from headrace.declarations.row_key import partition_column
@@ -63,7 +65,8 @@ def dataset_plan(
             (), "no code", "Set `sql` (a SELECT or a .sql file) or `python` (file.py:function)."
         )
     outputs = {dataset.key: pieces[-1].step}
-    return _process_plan([(dataset, origin)], computed, origin, pieces, outputs, dataset, dataset.sla)
+    plan = _process_plan([(dataset, origin)], computed, origin, pieces, outputs, dataset, dataset.sla)
+    return plan if computed.incremental is None else _growing(plan, computed.incremental, origin)
 
 
 def process_plan(
@@ -148,16 +151,18 @@ def _process_plan(
     first = products[0][0]
     partitions = _partitions(running.partitions, origin)
     check_parameters(pieces, partitions)
-    resolved = resolve(origin, first.domain, pieces, running.inputs)
-    for item in resolved.inputs:
+    resolved = resolve(origin, first.key if len(frames) == 1 else None, first.domain, pieces, running.inputs)
+    inputs = tuple(item for item in resolved.inputs if not item.is_own)
+    for item in inputs:
         if item.dataset in frames:
             raise input_error(
-                item, origin, f"{item.dataset} reads itself", "A dataset is computed from others."
+                item, origin, f"{item.dataset} reads itself", "Its previous version is the input `self`."
             )
     outputs = tuple(
         _output(product, described, running, part, origin, resolved.inputs) for product, part in products
     )
-    datasets = tuple(dict.fromkeys(item.dataset for item in resolved.inputs))
+    own = _own(resolved.inputs, outputs[0], running, origin)
+    datasets = tuple(dict.fromkeys(item.dataset for item in inputs))
     started_by = process_trigger(running.trigger) if running.trigger else None
     return ProcessPlan(
         record=ProcessRecord(
@@ -178,7 +183,7 @@ def _process_plan(
             },
             sla=run_limits(sla),
         ),
-        inputs=resolved.inputs,
+        inputs=inputs,
         outputs=outputs,
         transform=Pipeline(resolved.steps, frames),
         partitions=partitions,
@@ -191,7 +196,64 @@ def _process_plan(
         references=tuple(
             dict.fromkeys([(origin.file, origin.line), *((piece.file, piece.line) for piece in pieces)])
         ),
+        own=own,
     )
+
+
+def _growing(plan: ProcessPlan, declared: Incremental, origin: Origin) -> ProcessPlan:
+    """Return the plan of a dataset that grows. How it grows determines its content, as code does."""
+    if plan.own is not None:
+        raise input_error(
+            plan.own,
+            origin,
+            "`self` and `incremental` cannot be combined",
+            "`incremental` adds to the previous version by itself.",
+        )
+    (output,) = plan.outputs
+    grows = incremental_plan(
+        declared, plan.inputs, output.record, origin, partitioned=plan.partitions is not None
+    )
+    return replace(
+        plan,
+        incremental=grows,
+        outputs=(replace(output, record=growing_record(output.record, grows)),),
+        record=replace(plan.record, code_version=digest(plan.record.code_version, grows.described)),
+    )
+
+
+def _own(
+    inputs: Sequence[InputPlan], output: OutputPlan, running: ExecutionAttributes, origin: Origin
+) -> InputPlan | None:
+    """Return the input `self`, if it is one. Raises DeclarationError if there is no version before another."""
+    item = next((each for each in inputs if each.is_own), None)
+    if item is None:
+        return None
+    if not output.record.columns:
+        raise input_error(
+            item,
+            origin,
+            "`self` needs a `schema`",
+            "Declare the columns: the first run reads no rows of them.",
+        )
+    if item.version_tag or item.as_of or item.mapping is not None:
+        raise input_error(
+            item,
+            origin,
+            "`self` is the previous version, or the previous partition",
+            "Remove `version`, `as_of` and `partitions` of the input.",
+        )
+    if len([each for each in inputs if each.is_own]) > 1:
+        raise input_error(item, origin, "`self` is an input twice", "Remove one of the two.")
+    if running.partitions is not None and (
+        not isinstance(running.partitions, Time) or running.partitions.ranges
+    ):
+        raise input_error(
+            item,
+            origin,
+            "`self` is the partition before, which only partitions by time have, computed one by one",
+            "Remove `ranges`, or declare partitions by time.",
+        )
+    return item
 
 
 def _code_version(pieces: Sequence[Piece], inputs: Sequence[InputPlan], outputs: Sequence[OutputPlan]) -> str:

@@ -20,6 +20,8 @@ from headrace.execution.python_code import Function, read_python
 from headrace.execution.sql import Query, SourceText, parse
 from headrace.execution.transform import Code, FunctionCode, PythonCode, SqlCode
 
+SELF = "self"  # the name of a dataset's own previous version or partition, as an input
+
 
 @dataclass(frozen=True, slots=True)
 class Use:
@@ -128,13 +130,14 @@ def step_piece(origin: Origin, index: int, step: Step) -> Piece:
 
 
 def resolve(
-    origin: Origin, domain: str, pieces: Sequence[Piece], declared: Sequence[Input] | None
+    origin: Origin, own: str | None, domain: str, pieces: Sequence[Piece], declared: Sequence[Input] | None
 ) -> ResolvedSteps:
     """Resolve the names in `pieces`: an earlier step, otherwise an input, otherwise (nothing declared) a dataset.
 
-    Raises DeclarationError for a name that is used and not declared, at its line, and for the reverse.
+    own: the dataset that the input `self` means; None if there is more than one output. Raises DeclarationError for a
+    name that is used and not declared, at its line, and for the reverse.
     """
-    names = _Inputs(origin, domain, declared)
+    names = _Inputs(origin, own, domain, declared)
     steps: list[tuple[str, Code]] = []
     reads: list[tuple[str, tuple[str, ...]]] = []
     before: set[str] = set()
@@ -181,6 +184,7 @@ class _Inputs:
     """The inputs by alias: the declared ones or, if none are declared, those named by the code."""
 
     origin: Origin
+    own: str | None
     domain: str
     declared: Sequence[Input] | None
     by_alias: dict[str, InputPlan] = field(default_factory=dict)
@@ -188,8 +192,8 @@ class _Inputs:
 
     def __post_init__(self) -> None:
         for index, item in enumerate(self.declared or ()):
-            dataset = item.dataset if "/" in item.dataset else f"{self.domain}/{item.dataset}"
-            alias = item.alias or dataset.split("/")[1]
+            dataset = self._key(item.dataset, ("inputs", index))
+            alias = item.alias or item.dataset.split("/")[-1]
             if alias in self.by_alias:
                 raise self.origin.error(
                     ("inputs", index),
@@ -202,6 +206,7 @@ class _Inputs:
                 version_tag=item.version,
                 as_of=self._moment(index, item.as_of),
                 mapping=partition_mapping(item.partitions),
+                is_own=item.dataset == SELF,
                 place=(
                     self.origin.file,
                     self.origin.line_of(("inputs", index)),
@@ -211,7 +216,7 @@ class _Inputs:
 
     def alias_of(self, use: Use, field: str | None) -> str:
         """Return the alias of the input with this name."""
-        key = use.name if "/" in use.name else f"{self.domain}/{use.name}"
+        key = self._key(use.name, ("inputs",))
         alias = use.name if use.name in self.by_alias else None
         alias = alias or next((plan.alias for plan in self.by_alias.values() if plan.dataset == key), None)
         if alias is None and self.declared is not None:
@@ -233,7 +238,10 @@ class _Inputs:
                     "Write domain.name, or only name within its own domain.",
                 )
             alias = key.split("/")[1] if key.split("/")[1] not in self.by_alias else key.replace("/", "_")
-            self.by_alias[alias] = InputPlan(dataset=key, alias=alias, place=(use.file, use.line, field))
+            place = (use.file, use.line, field)
+            if use.name == SELF:
+                alias = SELF
+            self.by_alias[alias] = InputPlan(dataset=key, alias=alias, is_own=use.name == SELF, place=place)
         self.used.add(alias)
         return alias
 
@@ -255,6 +263,16 @@ class _Inputs:
                     "Remove it, or use it in the code.",
                 )
         return tuple(self.by_alias.values())
+
+    def _key(self, name: str, field: FieldPath) -> str:
+        """Return the key of the dataset with this name."""
+        if name != SELF:
+            return name if "/" in name else f"{self.domain}/{name}"
+        if self.own is None:
+            raise self.origin.error(
+                field, "`self` is one dataset, and a process has several outputs", "Declare it as a Dataset."
+            )
+        return self.own
 
     def _moment(self, index: int, text: str | None) -> datetime | None:
         if text is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from headrace.catalog.column_lineage import WHOLE, LineageOfOutput, is_field, parts
+from headrace.catalog.column_lineage import WHOLE, ColumnLineage, LineageOfOutput, is_field, parts
 from headrace.execution.plan import OutputPlan, ProcessPlan
 from headrace.execution.transform import Pipeline, SqlCode
 from headrace.spark.column_lineage import SqlStep, lineage_of
@@ -20,10 +20,16 @@ def output_lineage(
     plan: ProcessPlan, output: OutputPlan, frame: DataFrame, inputs: Mapping[str, DataFrame]
 ) -> LineageOfOutput:
     """Return the column lineage of an output's frame. inputs: the transform's input frames, by alias."""
-    keys = {item.alias: item.dataset for item in plan.inputs}
+    keys = {item.alias: item.dataset for item in (*plan.inputs, *([plan.own] if plan.own else []))}
     read = [(keys[alias], each) for alias, each in inputs.items()]
     found = lineage_of(frame, read, steps=_steps(plan, output, keys)).possible(set(keys.values()))
     return with_stated(found, output)
+
+
+def stored(found: LineageOfOutput, columns: Sequence[str], added: Sequence[str]) -> LineageOfOutput:
+    """Return the lineage of the columns that are stored; those that Headrace has `added` have no sources."""
+    kept = [each for each in found.columns if parts(each.column)[0] in columns]
+    return LineageOfOutput((*kept, *map(ColumnLineage, added)), found.whole, found.note)
 
 
 def with_stated(found: LineageOfOutput, output: OutputPlan) -> LineageOfOutput:

@@ -11,7 +11,7 @@ from headrace.access.redaction import redacted
 from headrace.errors import CatalogError, CatalogUnavailable
 from headrace.execution.partitions import NoUpstreamPartition, RangeRefused
 from headrace.execution.plan import ProcessPlan
-from headrace.execution.problems import SqlError, TransformError
+from headrace.execution.problems import GrowthChanged, NotIncremental, SqlError, TransformError
 from headrace.spark.errors import ResourceError, SparkUnavailable, StoreUnavailable
 
 
@@ -23,6 +23,8 @@ class SchemaChangeRefused(Exception):
 PASSING = (CatalogUnavailable, SparkUnavailable, StoreUnavailable)
 FINAL = (
     CatalogError,
+    GrowthChanged,
+    NotIncremental,
     NoUpstreamPartition,
     RangeRefused,
     ResourceError,

@@ -77,7 +77,8 @@ def check_results(
     """Return one Dagster result per declared check, over all partitions of the run: failed rows summed, partitions
     named.
 
-    versions: by partition, the results of the version that the run wrote.
+    versions: by partition, the results of the version that the run wrote or found. A check without any, because the
+    version was published before it was declared, has not passed.
     """
     by_name: dict[str, dict[str | None, CheckResult]] = {}
     for partition, results in versions.items():
@@ -89,6 +90,14 @@ def check_results(
 def _check_result(
     key: dg.AssetKey, check: Check, results: Mapping[str | None, CheckResult]
 ) -> dg.AssetCheckResult:
+    if not results:
+        return dg.AssetCheckResult(
+            asset_key=key,
+            check_name=check.name,
+            passed=False,
+            severity=dg.AssetCheckSeverity.WARN,
+            description="Not evaluated: the version was published before the check was declared.",
+        )
     wrong = {
         partition: result for partition, result in results.items() if result.status is not CheckStatus.PASS
     }

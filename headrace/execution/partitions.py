@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from typing import Any
 
@@ -106,6 +107,25 @@ def _as_date(moment: datetime) -> date:
 
 def _as_timestamp(moment: datetime) -> datetime:
     return moment
+
+
+def previous_key(definition: Definition, key: str) -> str | None:
+    """Return the key of the time partition before `key`; None for the first."""
+    assert isinstance(definition, TimeWindowPartitionsDefinition)  # noqa: S101 - checked when it was declared
+    before = definition.get_prev_partition_window(definition.time_window_for_partition_key(key).start)
+    return None if before is None else definition.get_partition_key_for_timestamp(before.start.timestamp())
+
+
+def starts_of(graph: BaseAssetGraph[Any], dataset: str, keys: Sequence[str]) -> dict[str, datetime]:
+    """Return the start of each of these partitions that is a time partition of the dataset."""
+    definition = graph.get(dg.AssetKey.from_user_string(dataset)).partitions_def
+    if not isinstance(definition, TimeWindowPartitionsDefinition):
+        return {}
+    starts: dict[str, datetime] = {}
+    for key in dict.fromkeys(keys):
+        with suppress(ValueError):  # a key of an earlier declaration
+            starts[key] = definition.time_window_for_partition_key(key).start
+    return starts
 
 
 def upstream_keys(

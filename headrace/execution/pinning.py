@@ -11,8 +11,8 @@ from sqlalchemy import Engine
 
 from headrace.catalog.records import InputRequest, ResolvedInput
 from headrace.catalog.sensitivity import marked
-from headrace.execution.partitions import upstream_keys
-from headrace.execution.plan import ProcessPlan
+from headrace.execution.partitions import previous_key, upstream_keys
+from headrace.execution.plan import InputPlan, PartitionPlan, ProcessPlan
 from headrace.publishing.pins import resolve
 
 PartitionKey = str | None
@@ -20,15 +20,20 @@ PartitionKey = str | None
 
 @dataclass(frozen=True, slots=True)
 class PinnedInputs:
-    """The pinned inputs of a run: all versions by alias, and those that each output partition depends on."""
+    """The pinned inputs of a run: all versions by alias, and those that each output partition depends on.
+
+    The input `self` has no version in the first run, or for the first partition. previous: the version that an
+    incremental dataset continues.
+    """
 
     by_alias: Mapping[str, Sequence[ResolvedInput]]
     by_partition: Mapping[PartitionKey, Sequence[UUID]]
+    previous: Sequence[ResolvedInput] = ()
 
     @property
     def all(self) -> list[ResolvedInput]:
         """Every version that the run reads."""
-        return [each for choices in self.by_alias.values() for each in choices]
+        return [*self.previous, *(each for choices in self.by_alias.values() for each in choices)]
 
 
 def pin(
@@ -48,10 +53,26 @@ def pin(
         version_ids = {choice.version.partition: choice.version.version_id for choice in choices}
         for key in keys:
             by_partition[key].extend(version_ids[wanted] for wanted in by_output[key] or version_ids)
-    return PinnedInputs(
-        by_alias={item.alias: choices for item, choices in zip(plan.inputs, resolved, strict=True)},
-        by_partition=by_partition,
-    )
+    by_alias = {item.alias: choices for item, choices in zip(plan.inputs, resolved, strict=True)}
+    if plan.own is not None and plan.partitions is not None:
+        by_alias[plan.own.alias] = _before(engine, plan.own, plan.partitions, by_partition)
+    return PinnedInputs(by_alias, by_partition)
+
+
+def _before(
+    engine: Engine,
+    own: InputPlan,
+    partitions: PartitionPlan,
+    by_partition: Mapping[PartitionKey, list[UUID]],
+) -> list[ResolvedInput]:
+    """Resolve the partition before the only one of a run, and add it to its inputs. Raises MissingVersion."""
+    ((key, inputs),) = by_partition.items()
+    before = previous_key(partitions.definition, key or "")
+    if before is None:
+        return []
+    (resolved,) = _marked(engine, resolve(engine, [InputRequest(own.dataset, own.dataset, (before,))]))
+    inputs.extend(each.version.version_id for each in resolved)
+    return resolved
 
 
 def _marked(engine: Engine, resolved: Sequence[Sequence[ResolvedInput]]) -> list[list[ResolvedInput]]:

@@ -90,7 +90,45 @@ class InputPlan:
     version_tag: str | None = None
     as_of: datetime | None = None
     mapping: dg.PartitionMapping | None = None  # None: Dagster's default for the two partitionings
+    is_own: bool = False  # `self`: the previous version or partition of the dataset that reads it
     place: tuple[Path, int, str | None] | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IncrementalPlan:
+    """How a dataset grows from the new rows of one input.
+
+    input: its alias. watermark: a column of an input without partitions. partition: an SQL expression over the result
+    of the input partition of a row. compare: empty for all columns except the keys. unstored: columns of the result
+    that only `delete_when` reads.
+    """
+
+    mode: Literal["append", "merge", "scd2"]
+    input: str
+    watermark: str | None = None
+    partition: str | None = None
+    keys: tuple[str, ...] = ()
+    order_by: str | None = None
+    delete_when: str | None = None
+    compare: tuple[str, ...] = ()
+    valid_from: str = "valid_from"
+    valid_to: str = "valid_to"
+    unstored: frozenset[str] = frozenset()
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """Everything that the rows of a version depend on, as JSON: versions made otherwise cannot be continued."""
+        return {
+            "mode": self.mode,
+            "watermark": self.watermark,
+            "partition": self.partition,
+            "keys": list(self.keys),
+            "order_by": self.order_by,
+            "delete_when": self.delete_when,
+            "compare": list(self.compare),
+            "valid_from": self.valid_from,
+            "valid_to": self.valid_to,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +175,8 @@ class ProcessPlan:
     """One process: record, inputs, outputs, transform, partitions and the Spark settings of its runs.
 
     language: the language of the transform. references: files and lines linked in Dagster's UI. condition, started_by:
-    its triggers, by Dagster's conditions or by external processes.
+    its triggers, by Dagster's conditions or by external processes. own: the input `self`. incremental: how its only
+    output grows; None if each run computes everything.
     """
 
     record: ProcessRecord
@@ -152,8 +191,16 @@ class ProcessPlan:
     started_by: ProcessTrigger | None = None
     language: Literal["sql", "python"] = "sql"
     references: Sequence[tuple[Path, int]] = ()
+    own: InputPlan | None = None
+    incremental: IncrementalPlan | None = None
+
+    @property
+    def keeps_history(self) -> bool:
+        """True if a version is made from the one before, and so depends on earlier runs."""
+        return self.incremental is not None or (self.own is not None and self.partitions is None)
 
 
+FULL_REFRESH_TAG = "headrace/full_refresh"  # of a run, `true`: without the versions before
 PARTITION = "{partition}"  # placeholder for the partition key in an external dataset's location
 
 

@@ -64,6 +64,14 @@ class UnknownParameter(Exception):
     """A transform used a parameter that its run does not have."""
 
 
+class GrowthChanged(Exception):
+    """The published version grew in another way than the declaration now states."""
+
+
+class NotIncremental(Exception):
+    """An input or the result of a transform does not have what `incremental` names."""
+
+
 @contextmanager
 def relative_to(root: Path) -> Iterator[None]:
     """Name files below `root` relative to it within the block."""

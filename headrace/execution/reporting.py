@@ -5,14 +5,15 @@ The versions are published by then. A failed reference or preview is a warning; 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 from sqlalchemy import Engine
 
-from headrace.catalog.records import Outcome, Publication, ResolvedInput, RunState, Version, VersionDraft
+from headrace.catalog.column_lineage import LineageOfOutput
+from headrace.catalog.records import CheckResult, Outcome, Publication, ResolvedInput, RunState, Version
 from headrace.catalog.schema import sensitive
 from headrace.catalog.sensitivity import marked
 from headrace.dagster_internals import DATA_VERSION_TAG, get_input_data_version_tag
@@ -30,6 +31,7 @@ from headrace.execution.notices import NotificationResult, notify
 from headrace.execution.plan import OutputPlan, ProcessPlan
 from headrace.publishing import unreported
 from headrace.publishing.runs import Attempt
+from headrace.queries.versions import version as detail
 from headrace.spark.errors import ResourceError
 from headrace.stores.references import update_references
 
@@ -42,11 +44,12 @@ Results = Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]
 
 @dataclass(frozen=True, slots=True)
 class PublishedOutput:
-    """Result of one output: the audited drafts and their publications."""
+    """Result of one output: the results of its checks by partition, its column lineage, and its publications."""
 
     output: OutputPlan
-    drafts: Sequence[VersionDraft]
+    checks: Mapping[str | None, Sequence[CheckResult]]
     publications: Sequence[Publication]
+    lineage: LineageOfOutput | None = None
 
     @property
     def visible(self) -> list[Publication]:
@@ -113,6 +116,33 @@ def report(
         )
 
 
+def report_unchanged(
+    context: dg.AssetExecutionContext,
+    engine: Engine,
+    plan: ProcessPlan,
+    current: Attempt,
+    inputs: Sequence[ResolvedInput],
+    version: Version,
+    generations: Mapping[tuple[str, str | None], int],
+    stores: OpenStores,
+    spark: SparkEngine,
+) -> Results:
+    """Report that the published version has taken in everything already: a run without a new version.
+
+    If an earlier attempt of this run published it, it is reported like any other, as that attempt may have died before.
+    """
+    (output,) = plan.outputs
+    context.log.info("%s: nothing new; version %s has taken in everything", version.dataset, version.tag)
+    generation = generations[version.dataset, version.partition]
+    publication = Publication(version, Outcome.PUBLISHED, generation, replayed=True)
+    checks = detail(engine, version.dataset, version.tag, version.partition).checks
+    published = PublishedOutput(output, {version.partition: checks}, [publication])
+    if version.run_id == current.run_id:
+        yield from report(context, engine, plan, current, inputs, [published], stores, spark)
+    else:
+        yield from _dagster_results(context, engine, plan, inputs, published, stores)
+
+
 def _update_references(
     context: dg.AssetExecutionContext, engine: Engine, published: PublishedOutput, spark: SparkEngine
 ) -> None:
@@ -162,7 +192,7 @@ def _dagster_results(
 ) -> Results:
     """Yield one result for a completely published output; otherwise its checks, and an event for each version."""
     output, visible = published.output, published.visible
-    checks = check_results(output, {draft.partition: draft.checks for draft in published.drafts})
+    checks = check_results(output, published.checks)
     if len(visible) < len(published.publications):
         for item in visible:
             context.log_event(
@@ -197,8 +227,7 @@ def _dagster_results(
 
 
 def _columns(plan: ProcessPlan, published: PublishedOutput) -> dict[str, Any]:
-    lineage = published.drafts[0].lineage
-    return {} if lineage is None else dagster_lineage(lineage, plan.record.inputs)
+    return {} if published.lineage is None else dagster_lineage(published.lineage, plan.record.inputs)
 
 
 def _preview(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import dagster as dg
 from sqlalchemy import Engine
@@ -16,8 +17,7 @@ from headrace.catalog.schema import classify
 from headrace.catalog.sensitivity import INHERITED
 from headrace.execution.code_state import code_state
 from headrace.execution.failures import SchemaChangeRefused
-from headrace.execution.fingerprint import fingerprint
-from headrace.execution.pinning import PartitionKey, PinnedInputs
+from headrace.execution.pinning import PartitionKey
 from headrace.execution.plan import OutputPlan, ProcessPlan
 from headrace.project import project_root
 from headrace.publishing.runs import Attempt
@@ -29,6 +29,15 @@ from headrace.stores.writes import OutputFormat, PartitionWrite, WrittenVersion
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class MadeOf:
+    """The origin of a version: its exact inputs, the digest of code and inputs, and the record of a growing dataset."""
+
+    inputs: tuple[UUID, ...]
+    fingerprint: str
+    taken_in: Mapping[str, Any] = field(default_factory=dict)
 
 
 def write(
@@ -98,14 +107,13 @@ def draft(
     output: OutputPlan,
     tag: str,
     written: WrittenVersion,
-    pinned: PinnedInputs,
+    made_of: MadeOf,
     generation: int,
     current: Attempt,
     lineage: LineageOfOutput,
 ) -> VersionDraft:
     """Create the draft of `written`: the catalog publishes it if the pointer is still at `generation`."""
-    inputs = tuple(pinned.by_partition[written.partition])
-    made_of = fingerprint(plan.record.code_version, inputs)
+    work = f"{current.run_id}/{current.completed}/{made_of.fingerprint}"  # only the same work is a repetition
     return VersionDraft(
         dataset=output.record.key,
         partition=written.partition,
@@ -117,14 +125,13 @@ def draft(
         byte_size=written.byte_size,
         file_count=written.file_count,
         checksum=written.checksum,
-        # Includes code and inputs: only the same work is a repetition.
-        idempotency_key=f"{current.run_id}/{current.completed}/{made_of}/{output.record.key}/{written.partition or ''}",
+        idempotency_key=f"{work}/{output.record.key}/{written.partition or ''}",
         expected_generation=generation,
-        inputs=inputs,
+        inputs=made_of.inputs,
         checks=written.check_results,
         statistics=written.statistics,
         code_version=plan.record.code_version,
-        fingerprint=made_of,
+        fingerprint=made_of.fingerprint,
         quarantine_location=written.quarantine_location,
         quarantine_rows=written.quarantine_rows,
         metadata={
@@ -132,6 +139,7 @@ def draft(
             "options": dict(written.read_options),
             "code": code_state(project_root()),
             **locator_metadata(output.store, written.locator),
+            **made_of.taken_in,
         },
         lineage=lineage,
     )

@@ -46,7 +46,7 @@ class FinishedRun:
 
     published: the versions it published, even if another of its processes failed; missing: the versions it failed to
     produce.
-    reasons: one line per failed process.
+    reasons: one line per failed process. warnings: those of its log.
     """
 
     datasets: tuple[str, ...]
@@ -57,6 +57,7 @@ class FinishedRun:
     reasons: tuple[str, ...] = ()
     published: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def register_declarations(engine: Engine, session: Callable[[], SparkSession]) -> list[str]:
@@ -73,13 +74,13 @@ def plan(
     partitions: tuple[str, str] | None,
     *,
     stale: bool,
+    full_refresh: bool = False,
 ) -> list[PlannedRun]:
     """Plan the runs for a selection of registered datasets, in order. Raises InvalidSelection."""
     processes = [each for each in project_code().loaded.plans if isinstance(each, ProcessPlan)]
     chosen = select(project_code().defs, processes, selection)
-    return plan_runs(
-        project_code().defs.resolve_asset_graph(), instance, chosen, partitions, engine if stale else None
-    )
+    graph, stale_in = project_code().defs.resolve_asset_graph(), engine if stale else None
+    return plan_runs(graph, instance, chosen, partitions, stale_in, full_refresh=full_refresh)
 
 
 def execute_all(
@@ -136,9 +137,9 @@ def named(names: Sequence[str], keys: Sequence[str | None]) -> str:
 def _executed(
     run: PlannedRun, instance: dg.DagsterInstance, on_progress: Callable[[str], None]
 ) -> FinishedRun:
-    started = time.monotonic()
+    started, warnings = time.monotonic(), list[str]()
     # Without this configuration, Dagster logs to the terminal whatever loggers are defined.
-    result = execute(_logging_to(on_progress), run, instance, {"loggers": {"console": {}}})
+    result = execute(_logging_to(on_progress, warnings), run, instance, {"loggers": {"console": {}}})
     # A dataset is reported to Dagster only once all its partitions of the run are published.
     on_finished = {
         event.asset_key.to_user_string()
@@ -154,6 +155,7 @@ def _executed(
         tuple(_reasons(result)),
         tuple(name for name in datasets(run) if name in on_finished),
         () if result.success else tuple(name for name in datasets(run) if name not in on_finished),
+        tuple(warnings),
     )
 
 
@@ -171,13 +173,18 @@ def _ending(result: dg.ExecuteInProcessResult) -> Ending:
     return Ending.SUPERSEDED if superseded else Ending.SUCCESS
 
 
-def _logging_to(on_progress: Callable[[str], None]) -> dg.Definitions:
-    """Return the definitions with the run's log sent to `on_progress` and not the terminal; Dagster stores it."""
+def _logging_to(on_progress: Callable[[str], None], warnings: list[str]) -> dg.Definitions:
+    """Return the definitions with the run's log sent to `on_progress` and not the terminal; Dagster stores it.
+
+    Its warnings are added to `warnings`.
+    """
 
     class Reporter(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             line = getattr(record, "dagster_meta", {}).get("orig_message") or record.getMessage()
             on_progress(line.splitlines()[0] if line else "")
+            if record.levelno == logging.WARNING:
+                warnings.append(line)
 
     def console(_: dg.InitLoggerContext) -> logging.Logger:
         logger = logging.Logger("headrace.run", level=logging.INFO)

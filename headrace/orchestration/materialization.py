@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import groupby
 from typing import Any
@@ -22,7 +22,7 @@ from headrace.dagster_internals import (
     BaseAssetGraph,
     DagsterInvalidAssetSelectionError,
 )
-from headrace.execution.plan import ProcessPlan
+from headrace.execution.plan import FULL_REFRESH_TAG, ProcessPlan
 from headrace.orchestration.staleness import PartitionKey, stale_keys
 
 UNPARTITIONED: tuple[PartitionKey, ...] = (None,)
@@ -36,11 +36,13 @@ class InvalidSelection(Exception):
 class PlannedRun:
     """A planned Dagster run: processes in dependency order, and their partitions ((None,) if unpartitioned).
 
-    Several partitions are consecutive, and are computed as one range.
+    Several partitions are consecutive, and are computed as one range. full_refresh: datasets that grow are computed
+    from nothing.
     """
 
     plans: tuple[ProcessPlan, ...]
     partitions: tuple[PartitionKey, ...] = UNPARTITIONED
+    full_refresh: bool = False
 
     @property
     def assets(self) -> list[dg.AssetKey]:
@@ -49,10 +51,10 @@ class PlannedRun:
 
     @property
     def tags(self) -> Mapping[str, str]:
-        """The tags by which Dagster knows a run's partitions."""
+        """The tags by which Dagster knows a run's partitions, and the run that it computes from nothing."""
         first, last = self.partitions[0], self.partitions[-1]
         if first is None or last is None:
-            return {}
+            return {FULL_REFRESH_TAG: "true"} if self.full_refresh else {}
         if first == last:
             return {PARTITION_NAME_TAG: first}
         return {ASSET_PARTITION_RANGE_START_TAG: first, ASSET_PARTITION_RANGE_END_TAG: last}
@@ -89,6 +91,8 @@ def plan_runs(
     plans: Sequence[ProcessPlan],
     partitions: tuple[str, str] | None = None,
     stale_in: Engine | None = None,
+    *,
+    full_refresh: bool = False,
 ) -> list[PlannedRun]:
     """Plan the runs that materialize `plans` (in dependency order), each with as many processes and partitions as
     possible.
@@ -99,6 +103,7 @@ def plan_runs(
         plans: the result of `select`.
         partitions: first and last key to materialize, inclusive; None for all existing ones.
         stale_in: omit what is up to date in this catalog, and what waits for an unpublished input.
+        full_refresh: compute datasets that grow from nothing.
 
     Raises InvalidSelection if a partitioned dataset does not have the keys or has them in the other order, and for keys
     without a partitioned dataset.
@@ -116,7 +121,7 @@ def plan_runs(
             coming[output.record.key] = set(keys)
         for chunk in _chunks(plan, keys):
             _add(runs, plan, chunk)
-    return runs
+    return [replace(run, full_refresh=full_refresh) for run in runs]
 
 
 def execute(

@@ -9,9 +9,10 @@ from uuid import UUID
 import dagster as dg
 from sqlalchemy import Engine
 
+from headrace.catalog.records import InputRequest
 from headrace.errors import UnknownDataset
 from headrace.execution.fingerprint import fingerprint
-from headrace.execution.partitions import NoUpstreamPartition, upstream_keys
+from headrace.execution.partitions import NoUpstreamPartition, previous_key, upstream_keys
 from headrace.execution.pinning import input_request
 from headrace.execution.plan import ProcessPlan
 from headrace.publishing.pins import choose
@@ -53,12 +54,42 @@ def stale_keys(
         for item, by_output, choices in zip(plan.inputs, needed, chosen, strict=True)
     ]
     published = fingerprints(engine, [output.record.key for output in plan.outputs])
+    if plan.own is not None and plan.partitions is not None:
+        return _stale_in_sequence(engine, plan, plan.partitions.definition, readings, keys, published)
+    # What an incremental dataset has taken in is of one input; the others are as they were when it was read.
+    deciding = [
+        reading
+        for item, reading in zip(plan.inputs, readings, strict=True)
+        if plan.incremental is None or item.alias == plan.incremental.input
+    ]
     return [
         key
         for key in keys
         if not _waits(readings, key)
-        and (_renewed(readings, key) or not _current(plan, readings, key, published))
+        and (_renewed(deciding, key) or not _current(plan, deciding, key, published))
     ]
+
+
+def _stale_in_sequence(
+    engine: Engine,
+    plan: ProcessPlan,
+    definition: dg.PartitionsDefinition[str],
+    readings: Sequence[_Reading],
+    keys: Sequence[PartitionKey],
+    published: Mapping[tuple[str, PartitionKey], str | None],
+) -> list[PartitionKey]:
+    """Return the stale partitions of a dataset that reads its partition before: those after a stale one are stale."""
+    dataset = plan.outputs[0].record.key
+    before = {key: previous_key(definition, key or "") for key in keys}
+    (chosen,) = choose(engine, [InputRequest(dataset, dataset, tuple(key for key in before.values() if key))])
+    versions = {choice.version.partition: choice.version.version_id for choice in chosen}
+    found: list[PartitionKey] = []
+    for key in keys:
+        own = _Reading({key: [before[key]] if before[key] else []}, versions, set(found))
+        read = readings if before[key] is None else [*readings, own]
+        if not _waits(read, key) and (_renewed(read, key) or not _current(plan, read, key, published)):
+            found.append(key)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,13 @@ def choose(engine: Engine, requests: Sequence[InputRequest]) -> list[list[Resolv
     return chosen
 
 
+def inputs_of_chain(engine: Engine, version_id: UUID) -> set[UUID]:
+    """Return the inputs of a version, and of all versions before it that it continues."""
+    with transaction(engine) as cursor:
+        rows = statement("inputs_of_chain").execute(cursor, {"version_id": version_id})
+        return {row["input_version_id"] for row in rows}
+
+
 def pin(
     engine: Engine,
     dataset: str,

@@ -34,14 +34,20 @@ class Project:
     instance: dg.DagsterInstance = field(default_factory=dg.DagsterInstance.ephemeral)
 
     def materialize(
-        self, *selection: str, partitions: tuple[str, str] | None = None, stale_in: Engine | None = None
+        self,
+        *selection: str,
+        partitions: tuple[str, str] | None = None,
+        stale_in: Engine | None = None,
+        full_refresh: bool = False,
     ) -> list[dg.ExecuteInProcessResult]:
         """Run a selection; one result for each Dagster run."""
         chosen = select(self.definitions, self.plans, selection or ("*",))
         graph = self.definitions.resolve_asset_graph()
         return [
             execute(self.definitions, run, self.instance)
-            for run in plan_runs(graph, self.instance, chosen, partitions, stale_in)
+            for run in plan_runs(
+                graph, self.instance, chosen, partitions, stale_in, full_refresh=full_refresh
+            )
         ]
 
 

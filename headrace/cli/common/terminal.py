@@ -124,7 +124,7 @@ def line(run: FinishedRun) -> str:
     from headrace.orchestration.launching import Ending, described, named
 
     if run.ending is Ending.SUCCESS:
-        return f"done     {described(run)} in {span_of(run.seconds)}"
+        return "\n         ".join([f"done     {described(run)} in {span_of(run.seconds)}", *run.warnings])
     if run.ending is Ending.SUPERSEDED:
         return (
             f"superseded {described(run)} after {span_of(run.seconds)}: another run did the same work first, "

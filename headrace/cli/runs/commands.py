@@ -50,6 +50,9 @@ def materialize(
             "--stale", help="Only outputs that are missing, or built from other code or older inputs."
         ),
     ] = False,
+    full_refresh: Annotated[
+        bool, typer.Option("--full-refresh", help="Compute incremental datasets from nothing.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the runs without starting them.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -69,7 +72,7 @@ def materialize(
         with terminal.progress("loading the declarations"):
             for warning in register_declarations(connect(), session):
                 warn(warning)
-            runs = plan(connect(), instance, selection, wanted, stale=stale)
+            runs = plan(connect(), instance, selection, wanted, stale=stale, full_refresh=full_refresh)
         if dry_run:
             _show_plan(runs, stale=stale, as_json=as_json)
             return

@@ -226,6 +226,8 @@ def _misfits(
 ) -> Iterator[DeclarationError]:
     for index, item in enumerate(one.inputs):
         upstream = partitions.get(item.dataset)
+        if item.dataset in partitions:
+            yield from _not_new(one, item, upstream)
         if item.dataset not in partitions or (upstream is None and item.mapping is None):
             continue
         if upstream is None:
@@ -246,3 +248,38 @@ def _misfits(
                 f"the partitions of {one.outputs[0]} and {item.dataset} do not match: {error}",
                 "Choose with `partitions` of the input: all, last, or the same kind on both sides.",
             )
+
+
+def _not_new(
+    one: LocatedPlan, item: InputPlan, upstream: dg.PartitionsDefinition[str] | None
+) -> Iterator[DeclarationError]:
+    """Yield why a run cannot know what is new of the input."""
+    grows = one.plan.incremental if isinstance(one.plan, ProcessPlan) else None
+    if grows is None or grows.input != item.alias:
+        return
+    if upstream is None and grows.mode != "scd2" and grows.watermark is None:
+        yield one.origin.error(
+            ("incremental",),
+            f"{item.dataset} has no partitions, and `watermark` is missing",
+            "Name a column of it that is greater in new rows than in all rows before.",
+        )
+    elif upstream is not None and grows.watermark is not None:
+        yield one.origin.error(
+            ("incremental", "watermark"),
+            f"{item.dataset} has partitions, which are taken in one by one",
+            "Remove `watermark`." if grows.mode == "merge" else "Write `partition` instead of `watermark`.",
+        )
+    elif upstream is None and grows.partition is not None:
+        yield one.origin.error(
+            ("incremental", "partition"), f"{item.dataset} has no partitions", "Write `watermark` instead."
+        )
+    elif (
+        upstream is not None
+        and grows.mode == "scd2"
+        and not isinstance(upstream, dg.TimeWindowPartitionsDefinition)
+    ):
+        yield one.origin.error(
+            ("incremental", "mode"),
+            f"the partitions of {item.dataset} have no order in time",
+            "A history needs an input with partitions by time, or without partitions.",
+        )

@@ -105,7 +105,8 @@ WITH draft AS MATERIALIZED (
     CROSS JOIN LATERAL jsonb_to_recordset(fresh.checks)
         AS result (name text, status text, failed_rows bigint, detail jsonb)
 ), edge AS (
-    -- A declared edge that has ended is not restored by a run that still used it.
+    -- A declared edge that has ended is not restored by a run that still used it. A dataset that continues its previous
+    -- version is not downstream of itself.
     INSERT INTO catalog.lineage_edge (
         organisation_id, source_type, source_id, target_type, target_id, edge_role, process_id, origin
     )
@@ -114,6 +115,7 @@ WITH draft AS MATERIALIZED (
     FROM input
     LEFT JOIN run ON true
     WHERE input.published
+      AND input.input_dataset_id <> input.dataset_id
       AND NOT EXISTS (
           SELECT FROM catalog.lineage_edge stored
           WHERE stored.source_id = input.input_dataset_id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 
 import dagster as dg
 import pytest
@@ -55,7 +56,7 @@ def test_a_failed_process_does_not_unmake_what_the_others_of_its_run_published(
         executor=dg.in_process_executor,
         loggers={"console": dg.colored_console_logger},
     )
-    monkeypatch.setattr(launching, "_logging_to", lambda _: definitions)
+    monkeypatch.setattr(launching, "_logging_to", lambda *_: definitions)
     runs = [
         PlannedRun((process("shop/good"), process("shop/bad"))),
         PlannedRun((process("shop/after_good", "shop/good"),)),
@@ -69,3 +70,25 @@ def test_a_failed_process_does_not_unmake_what_the_others_of_its_run_published(
     message = [text.strip() for text in line(first).splitlines()]
     assert message[0].startswith("failed   shop/bad after ")
     assert message[1:3] == ["published nevertheless: shop/good", "shop__bad: no column price"]
+
+
+@pytest.mark.usefixtures("engine")
+def test_the_warnings_of_a_run_are_shown_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dg.asset(key=["shop", "ledger"])
+    def ledger() -> None:
+        log = dg.AssetExecutionContext.get().log
+        log.info("computing")
+        log.warning("built from other code")
+
+    definitions = dg.Definitions(assets=[ledger], executor=dg.in_process_executor)
+    monkeypatch.setattr(launching, "project_code", lambda: SimpleNamespace(defs=definitions))
+    with dg.DagsterInstance.ephemeral() as instance:
+        (run,) = execute_all(
+            [PlannedRun((process("shop/ledger"),), full_refresh=True)], instance, lambda _: None
+        )
+
+        assert run.dagster_run_id is not None
+        started = instance.get_run_by_id(run.dagster_run_id)
+    assert line(run).splitlines()[1:] == ["         built from other code"]
+    assert started is not None
+    assert started.tags["headrace/full_refresh"] == "true"

@@ -1,0 +1,291 @@
+"""Datasets in which the new rows of an input replace those with the same keys."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine
+
+from headrace.database.connection import transaction
+from headrace.errors import RollbackRefused
+from headrace.execution import materialization
+from headrace.publishing.rollback import rollback
+from headrace.queries.versions import version
+from tests.platform.execution.growing import Feed, Row, stored
+from tests.platform.projects import Project, failure, load_project, write_project
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+BY_PARTITION = """
+type: headrace.ExternalDataset
+attributes:
+  key: shop/changes
+  partitions: {type: static, keys: [a, b, c]}
+---
+type: headrace.Dataset
+attributes:
+  key: shop/customers
+  sql: SELECT id, at, name, op FROM changes
+  incremental: {mode: merge, keys: [id], order_by: at, delete_when: op = 'D'}
+  schema: {columns: {id: bigint, at: bigint, name: string}}
+---
+type: headrace.Dataset
+attributes:
+  key: shop/log
+  sql: SELECT part, id, at, name FROM changes
+  incremental: {mode: append, partition: part}
+"""
+BY_WATERMARK = """
+type: headrace.ExternalDataset
+attributes: {key: shop/changes}
+---
+type: headrace.Dataset
+attributes:
+  key: shop/customers
+  sql: SELECT id, at, name, op FROM changes
+  incremental: {mode: merge, watermark: arrived, keys: [id], order_by: at, delete_when: op = 'D'}
+  schema: {columns: {id: bigint, at: bigint, name: string}}
+"""
+COLUMNS = {"part": "string", "id": "bigint", "at": "bigint", "name": "string", "op": "string"}
+ARRIVING = {"arrived": "bigint", **COLUMNS}
+TAGS = count(1_000)  # all examples share one catalog
+
+
+def change(id: int | None, at: int | None, name: str = "x", op: str = "U") -> dict[str, Any]:
+    return {"id": id, "at": at, "name": name, "op": op}
+
+
+def customer(id: int | None, at: int | None, name: str = "x") -> dict[str, Any]:
+    return {"id": id, "at": at, "name": name}
+
+
+def shop(tmp_path: Path, engine: Engine, text: str) -> tuple[Project, Feed]:
+    project = load_project(write_project(tmp_path / "project", "shop", text), engine)
+    columns = ARRIVING if text == BY_WATERMARK else COLUMNS
+    return project, Feed(engine, tmp_path, "shop/changes", columns)
+
+
+def run(project: Project, dataset: str = "shop/customers", *, full_refresh: bool = False) -> None:
+    (result,) = project.materialize(dataset, full_refresh=full_refresh)
+    assert result.success, failure(result)
+
+
+def test_the_last_row_of_a_key_wins_and_a_deleting_one_removes_it(tmp_path: Path, engine: Engine) -> None:
+    project, feed = shop(tmp_path, engine, BY_PARTITION)
+    feed.publish([change(1, 1, "Ann"), change(2, 1, "Bob"), change(1, 2, "Anna")], "a")
+    run(project)
+    assert stored(engine, "shop/customers") == [customer(1, 2, "Anna"), customer(2, 1, "Bob")]
+    feed.publish([change(2, 3, op="D"), change(3, 4, "Cy")], "b")
+    run(project)
+
+    assert stored(engine, "shop/customers") == [customer(1, 2, "Anna"), customer(3, 4, "Cy")]
+    read = {
+        each.partition for each in version(engine, "shop/customers").inputs if each.dataset == feed.dataset
+    }
+    assert read == {"b"}  # later rows than all before decide alone
+
+
+def test_a_late_row_neither_replaces_a_later_one_nor_revives_a_deleted_one(
+    tmp_path: Path, engine: Engine
+) -> None:
+    project, feed = shop(tmp_path, engine, BY_PARTITION)
+    feed.publish([change(1, 5, "Ann"), change(2, 5, op="D")], "a")
+    run(project)
+    feed.publish([change(1, 4, "late"), change(2, 4, "late"), change(3, 4, "Cy")], "b")
+    run(project)
+
+    assert stored(engine, "shop/customers") == [customer(1, 5, "Ann"), customer(3, 4, "Cy")]
+
+
+def test_a_corrected_partition_takes_back_what_it_had_changed(tmp_path: Path, engine: Engine) -> None:
+    project, feed = shop(tmp_path, engine, BY_PARTITION)
+    feed.publish([change(1, 1, "Ann"), change(2, 1, "Bob")], "a")
+    feed.publish([change(1, 2, "wrong"), change(2, 2, op="D"), change(3, 2, "wrong")], "b")
+    run(project)
+    assert stored(engine, "shop/customers") == [customer(1, 2, "wrong"), customer(3, 2, "wrong")]
+    feed.publish([], "b")
+    run(project)
+
+    assert stored(engine, "shop/customers") == [customer(1, 1, "Ann"), customer(2, 1, "Bob")]
+
+
+@pytest.mark.parametrize("how", ["deleted", "overwritten", "expired"])
+def test_a_corrected_partition_whose_earlier_files_are_gone_counts_as_it_is_now(
+    how: str, tmp_path: Path, engine: Engine
+) -> None:
+    project, feed = shop(tmp_path, engine, BY_PARTITION)
+    feed.publish([change(1, 1, "Ann"), change(2, 1, "Bob")], "a")
+    first = feed.publish([change(1, 2, "wrong"), change(3, 2, "wrong")], "b")
+    run(project)
+    files = Path(first.version.location.removeprefix("file:"))
+    if how == "deleted":
+        shutil.rmtree(files)
+    if how == "expired":
+        with transaction(engine) as cursor:
+            cursor.execute(
+                "INSERT INTO catalog.expired_version (dataset_version_id, organisation_id, expired_at) "
+                "SELECT dataset_version_id, organisation_id, now() FROM catalog.dataset_version "
+                "WHERE dataset_version_id = %s",
+                [first.version.version_id],
+            )
+    feed.publish([change(2, 3, "Bo")], "b", files if how == "overwritten" else None)
+    run(project)
+
+    assert stored(engine, "shop/customers") == [customer(1, 1, "Ann"), customer(2, 3, "Bo")]
+
+
+def test_keys_without_a_value_are_equal(tmp_path: Path, engine: Engine) -> None:
+    project, feed = shop(tmp_path, engine, BY_PARTITION)
+    feed.publish([change(None, 1, "first")], "a")
+    run(project)
+    feed.publish([change(None, 2, "second")], "b")
+    run(project)
+
+    assert stored(engine, "shop/customers") == [customer(None, 2, "second")]
+
+
+def test_a_watermark_finds_the_new_rows_whose_order_may_be_older(tmp_path: Path, engine: Engine) -> None:
+    project, feed = shop(tmp_path, engine, BY_WATERMARK)
+    first = [{"arrived": 1, **change(1, 5, "Ann")}, {"arrived": 1, **change(2, 6, op="D")}]
+    feed.publish(first)
+    run(project)
+    late = [
+        {"arrived": 2, **change(1, 4, "late")},
+        {"arrived": 2, **change(2, 4, "late")},
+        {"arrived": 2, **change(3, 4, "Cy")},
+    ]
+    feed.publish([*first, *late])
+    run(project)
+
+    assert stored(engine, "shop/customers") == [customer(1, 5, "Ann"), customer(3, 4, "Cy")]
+
+
+def test_an_input_may_keep_only_the_rows_beyond_the_watermark(tmp_path: Path, engine: Engine) -> None:
+    project, feed = shop(tmp_path, engine, BY_WATERMARK)
+    feed.publish([{"arrived": 1, **change(1, 5, "Ann")}, {"arrived": 1, **change(2, 5, "Bob")}])
+    run(project)
+    feed.publish([{"arrived": 2, **change(1, 4, "late")}, {"arrived": 2, **change(3, 6, "Cy")}])
+    run(project)
+
+    assert stored(engine, "shop/customers") == [
+        customer(1, 5, "Ann"),
+        customer(2, 5, "Bob"),
+        customer(3, 6, "Cy"),
+    ]
+
+
+def test_a_missing_order_column_is_named_with_those_that_exist(tmp_path: Path, engine: Engine) -> None:
+    text = BY_PARTITION.replace("order_by: at", "order_by: since").replace(
+        "  schema: {columns: {id: bigint, at: bigint, name: string}}\n", ""
+    )
+    project, feed = shop(tmp_path, engine, text)
+    feed.publish([change(1, 1)], "a")
+
+    (refused,) = project.materialize("shop/customers")
+
+    assert "`incremental.order_by` names since, which is not in the result" in failure(refused)
+    assert "it has: id, at, name, op" in failure(refused)
+
+
+rows_of_a_part = st.lists(
+    st.builds(
+        change,
+        st.integers(1, 3),
+        st.none() | st.integers(1, 4),
+        st.sampled_from("xyz"),
+        st.sampled_from("UUD"),
+    ),
+    max_size=4,
+)
+steps: st.SearchStrategy[list[tuple[str, str, list[Row]]]] = st.lists(
+    st.one_of(
+        st.tuples(st.just("publish"), st.sampled_from("abc"), rows_of_a_part),
+        st.tuples(st.just("replay"), st.sampled_from("abc"), st.just([])),
+        st.tuples(st.sampled_from(["run", "run", "fail", "roll back"]), st.just(""), st.just([])),
+    ),
+    min_size=6,
+    max_size=9,
+)
+
+
+def last_wins(parts: Mapping[str, Sequence[Row]]) -> list[Row]:
+    """The model: of all rows, the last of each key, a deleting one before another of the same time."""
+    winners: dict[Any, Row] = {}
+
+    def place(row: Row) -> tuple[Any, ...]:
+        return row["at"] is not None, row["at"] or 0, row["op"] == "D", row["name"]
+
+    for row in (each for rows in parts.values() for each in rows):
+        known = winners.get(row["id"])
+        if known is None or place(row) > place(known):
+            winners[row["id"]] = row
+    kept = [customer(row["id"], row["at"], row["name"]) for row in winners.values() if row["op"] != "D"]
+    return sorted(kept, key=lambda row: str(list(row.items())))
+
+
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps)
+def test_any_sequence_of_changes_retries_failures_and_rollbacks_ends_like_a_full_refresh(
+    tmp_path_factory: pytest.TempPathFactory,
+    engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    sequence: list[tuple[str, str, list[Row]]],
+) -> None:
+    # The catalog keeps the history of the examples before: each begins with a replacement of every partition.
+    project, feed = shop(tmp_path_factory.mktemp("shop"), engine, BY_PARTITION)
+    feed.tags = TAGS
+    past: dict[str, list[tuple[str, list[Row]]]] = {}
+    parts: dict[str, list[Row]] = {}
+
+    def put(part: str, rows: list[Row]) -> None:
+        published = feed.publish([{**row, "part": part} for row in rows], part)
+        parts[part] = rows
+        past.setdefault(part, []).append((published.version.tag, rows))
+
+    for part in "abc":
+        put(part, [])
+    for what, part, rows in sequence:
+        match what:
+            case "publish":
+                put(part, rows)
+            case "replay" if len(past[part]) > 1:
+                tag, parts[part] = past[part][-2]
+                feed.roll_back(tag, part)
+                past[part].append((tag, parts[part]))
+            case "run":
+                run(project)
+                run(project, "shop/log")
+            case "fail":
+                with monkeypatch.context() as broken:
+                    broken.setattr(materialization, "publish", _refused)
+                    project.materialize("shop/customers")
+            case "roll back":
+                for dataset in ("shop/customers", "shop/log"):
+                    try:
+                        rollback(engine, dataset, None, None, by="test", reason="test")
+                    except RollbackRefused:
+                        continue
+    run(project)
+    run(project, "shop/log")
+
+    expected = last_wins(parts)
+    assert stored(engine, "shop/customers") == expected
+    log = [
+        {"part": part, **customer(row["id"], row["at"], row["name"])}
+        for part, rows in parts.items()
+        for row in rows
+    ]
+    assert stored(engine, "shop/log") == sorted(log, key=lambda row: str(list(row.items())))
+    run(project, full_refresh=True)
+    assert stored(engine, "shop/customers") == expected
+
+
+def _refused(*_: object, **__: object) -> None:
+    raise ConnectionError("the connection to the catalog was lost")
