@@ -1,4 +1,6 @@
+import logging
 from collections.abc import Callable, Iterator
+from datetime import date
 from importlib.metadata import files
 from pathlib import Path
 from typing import Any
@@ -7,8 +9,12 @@ import pandas as pd
 import pytest
 import yaml
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from assets.flights.monthly.rotations import aircraft_rotations
+from headrace.declarations.loading.project import load
+from headrace.execution.incremental import history, merging
+from headrace.execution.plan import IncrementalPlan, ProcessPlan, TransformContext
 from jobs.landing import land
 
 DOMAIN = Path(__file__).parents[2] / "assets" / "flights"
@@ -71,6 +77,9 @@ def table(
             cached.append(frame.cache())
         frame.createOrReplaceTempView(name)
     aircraft_rotations(spark.table("flights_enriched")).createOrReplaceTempView("aircraft_rotations")
+    for plan in load(DOMAIN.parents[1]).plans:
+        if isinstance(plan, ProcessPlan) and plan.incremental is not None:
+            grown(spark, plan, plan.incremental).createOrReplaceTempView(plan.record.key.partition("/")[2])
     yield spark.table
     for frame in cached:
         frame.unpersist()
@@ -121,6 +130,25 @@ def landed(spark: SparkSession, landing: Path, declaration: dict[str, Any]) -> D
     # A filter and not a path with a pattern: Spark would list the year's files with a job of 365 tasks.
     reader = spark.read.options(**options, pathGlobFilter=pattern)
     return reader.csv(str(landing), schema=schema).coalesce(2)
+
+
+def grown(spark: SparkSession, plan: ProcessPlan, grows: IncrementalPlan) -> DataFrame:
+    """What an incremental dataset has grown to by the end of the year."""
+    context = TransformContext(spark, logging.getLogger(__name__), (), {})
+
+    def computed(rows: DataFrame) -> DataFrame:
+        return plan.transform(context, {grows.input: rows})[plan.record.key]
+
+    rows = spark.table(grows.input)
+    if grows.mode == "append":
+        return computed(rows)
+    if grows.mode == "merge":
+        prepared = merging.prepared(computed(rows), grows)
+        return merging.merged(None, prepared, prepared, grows, prepared.columns[:-1])
+    months = [date(2013, month, 1) for month in range(1, 13)]
+    states = [computed(rows.where(f"month = '{month}'")) for month in months]
+    times = [F.lit(month) for month in months]
+    return history.replay(None, states, times, times[0], grows, states[0].columns)
 
 
 def quarantining(declaration: dict[str, Any]) -> Iterator[str]:

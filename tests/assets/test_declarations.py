@@ -30,6 +30,9 @@ DATASETS = (
     "aircraft_rotations",
     "route_monthly",
     "route_carriers",
+    "cancellations",
+    "aircraft_last_flown",
+    "route_history",
 )
 EXTERNAL = ("raw_flights", "raw_weather", "raw_planes", "raw_airports", "raw_airlines")
 

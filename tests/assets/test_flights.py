@@ -170,3 +170,35 @@ def test_each_aircraft_alternates_between_leaving_and_coming_back(
     busiest = flown.groupby(["month", "tailnum"]).size().max()
     assert scalar(rotations, "max(rotation)") == busiest
     assert rotations.where("minutes_away < 0").count() == 0
+
+
+def test_cancelled_flights_are_kept(table: Table, believed: pd.DataFrame) -> None:
+    cancelled = believed[believed.dep_time.isna()]
+    assert pairs(table("cancellations").groupBy("carrier").count(), "carrier", "count") == (
+        cancelled.groupby("carrier").size().to_dict()
+    )
+
+
+def test_the_last_flight_of_each_aircraft_is_kept(table: Table, believed: pd.DataFrame) -> None:
+    known = believed[believed.tailnum.notna() & believed.dep_time.notna()]
+    departed = pd.to_datetime(known.time_hour, utc=True) + pd.to_timedelta(
+        known.minute + known.dep_delay, unit="m"
+    )
+    last = departed.groupby(known.tailnum).max()
+    found = pairs(table("aircraft_last_flown"), "tailnum", "unix_seconds(departed_at) AS departed")
+    assert found == {tailnum: int(moment.timestamp()) for tailnum, moment in last.items()}
+
+
+def test_the_history_of_contested_routes(table: Table, believed: pd.DataFrame) -> None:
+    flown = believed.groupby(["origin", "dest", "carrier"]).month.agg(lambda months: set(months))
+    contested = believed.groupby(["origin", "dest", "month"]).carrier.nunique() > 1
+    expected = set()
+    for (origin, destination, carrier), months in flown.items():
+        there = [month in months and contested[origin, destination, month] for month in range(1, 13)]
+        for first in (n for n in range(12) if there[n] and not (n and there[n - 1])):
+            end = next((n for n in range(first, 12) if not there[n]), None)
+            expected.add((origin, destination, carrier, first + 1, None if end is None else end + 1))
+    rows = table("route_history").selectExpr(
+        "origin", "destination", "carrier", "month(valid_from)", "month(valid_to)"
+    )
+    assert {tuple(row) for row in rows.collect()} == expected
