@@ -75,8 +75,13 @@ def replay(
     """Compute the versions of one tag once more, with their recorded inputs, and compare them with what they hold.
 
     Nothing is published or recorded, and the rows computed are deleted. Raises ReplayRefused if the code is another one
-    than that of the versions, or reads a dataset in two ways; VersionExpired if they or an input have no rows any more.
+    than that of the versions, reads a dataset in two ways, or continues its own versions; VersionExpired if they or an
+    input have no rows any more.
     """
+    if plan.own is not None or plan.incremental is not None:
+        raise ReplayRefused(
+            f"{versions[0].dataset} continues its own versions; only what is made from other datasets is computed again"
+        )
     for version in versions:
         version.require_rows()
         _require_same_code(plan, version)

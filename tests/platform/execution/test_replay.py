@@ -155,3 +155,16 @@ def test_two_readings_of_one_dataset_are_refused(engine: Engine, spark: SparkSes
 
     with pytest.raises(ReplayRefused, match="reads shop/numbers in two ways"):
         again(engine, spark, project, "shop/doubled")
+
+
+def test_a_dataset_that_continues_its_own_versions_is_refused(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    counted = NUMBERS.replace(
+        "SELECT id, id * 2 AS double FROM shop.numbers",
+        "|\n    SELECT id, double FROM self\n    UNION ALL SELECT id, id FROM shop.numbers",
+    )
+    project = materialized(tmp_path, engine, counted)
+
+    with pytest.raises(ReplayRefused, match="continues its own versions"):
+        again(engine, spark, project, "shop/doubled")
