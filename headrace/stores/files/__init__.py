@@ -1,1 +1,1 @@
-"""The files store: a version is a directory of Parquet, CSV, JSON or ORC files, audited while it is written."""
+"""The files store: a version is a directory of Parquet, CSV, JSON or ORC files, which a manifest lists."""

@@ -21,7 +21,7 @@ from headrace.files.filesystem import (
 from headrace.files.opening import files_for
 from headrace.queries.rows import PublishedRow
 from headrace.spark.failures import explained
-from headrace.stores.files.partitions import escaped
+from headrace.stores.data_files.partitions import escaped
 from headrace.stores.protocol import LazySession, Reference
 
 if TYPE_CHECKING:

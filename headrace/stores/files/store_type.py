@@ -39,7 +39,7 @@ class FilesStoreType:
         warehouse_uri: str,
     ) -> list[JsonRow] | None:
         """Return the first rows of local Parquet files; None for others. Raises CorruptInput."""
-        from headrace.stores.files.local_rows import local_rows
+        from headrace.stores.data_files.local_rows import local_rows
 
         return local_rows(versions, names, hidden, count)
 

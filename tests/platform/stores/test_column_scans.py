@@ -19,8 +19,8 @@ from pyspark.sql import functions as F
 from headrace.catalog.records import Check
 from headrace.files.opening import files_for
 from headrace.stores.checks import readback
-from headrace.stores.files.proofs import column_scans
-from headrace.stores.files.proofs.regular_expressions import re2_pattern
+from headrace.stores.data_files.proofs import column_scans
+from headrace.stores.data_files.proofs.regular_expressions import re2_pattern
 from headrace.stores.tags import new_tag
 
 MANY = [f"code {i}" for i in range(3000)]
@@ -112,7 +112,7 @@ def test_checks_of_text_have_the_same_results_either_way(
     """With an emoji, whose length is 1, nulls, and a text that ends in a line terminator."""
     if not proven:
         request.getfixturevalue("spark_alone")
-    monkeypatch.setattr("headrace.stores.files.proofs.dictionaries._MAX_VALUES", 10)
+    monkeypatch.setattr("headrace.stores.data_files.proofs.dictionaries._MAX_VALUES", 10)
     texts = [*MANY, "code \U0001f600", "code 1\n", None, *(["x"] if fails else [])]
     frame = spark.createDataFrame([(text,) for text in texts], "code string")
     checks = [

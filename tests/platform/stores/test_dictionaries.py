@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 from headrace.catalog.records import Check
 from headrace.files.opening import files_for
-from headrace.stores.files.proofs import dictionaries
-from headrace.stores.files.proofs.dictionaries import known_values
+from headrace.stores.data_files.proofs import dictionaries
+from headrace.stores.data_files.proofs.dictionaries import known_values
 from headrace.stores.tags import new_tag
 
 FEW = ["NL", "DE", None, "FR"] * 500

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headrace.catalog.records import Version
-from headrace.stores.files import first_rows
+from headrace.stores.data_files import first_rows
 from headrace.stores.files.store import FilesStore
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headrace.catalog.records import Version
+from headrace.stores.data_files.local_rows import local_rows
 from headrace.stores.display import masked, rows
-from headrace.stores.files.local_rows import local_rows
 from headrace.stores.files.store import FilesStore
 from headrace.stores.writes import OutputFormat
 

@@ -20,7 +20,7 @@ from headrace.files.formats import FORMATS
 from headrace.files.hadoop import HadoopFiles
 from headrace.files.sizes import size_of
 from headrace.spark.errors import CorruptInput, SchemaMismatch, StoreUnavailable
-from headrace.stores.files.partitions import escaped
+from headrace.stores.data_files.partitions import escaped
 from headrace.stores.files.store import FilesStore
 from headrace.stores.tags import new_tag
 from headrace.stores.writes import OutputFormat, PartitionWrite

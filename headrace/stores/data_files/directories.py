@@ -12,7 +12,7 @@ from headrace.spark.quoting import quoted
 from headrace.stores.checks.readback import PARTITION
 from headrace.stores.checks.summary import Summary
 from headrace.stores.columns import schema_text
-from headrace.stores.files.partitions import COLUMN
+from headrace.stores.data_files.partitions import COLUMN
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -28,9 +28,9 @@ from headrace.stores.checks import readback
 from headrace.stores.checks.audit import Audit, RowCheck, result, row_count_result, unique_columns
 from headrace.stores.checks.evaluation import frame_result, repeated_keys, row_result, unique_result
 from headrace.stores.checks.summary import Bounds, Summary
-from headrace.stores.files.directories import OutputDirectories, OutputDirectory
-from headrace.stores.files.proofs import column_scans
-from headrace.stores.files.proofs.dictionaries import known_values
+from headrace.stores.data_files.directories import OutputDirectories, OutputDirectory
+from headrace.stores.data_files.proofs import column_scans
+from headrace.stores.data_files.proofs.dictionaries import known_values
 from headrace.stores.writes import PartitionWrite
 
 

@@ -17,12 +17,18 @@ from headrace.stores.checks.audit import Audit, plan
 from headrace.stores.checks.readback import PARTITION, summary_aggregates, summary_of
 from headrace.stores.checks.summary import statistics
 from headrace.stores.columns import conformed
-from headrace.stores.files import audit as auditing
-from headrace.stores.files.directories import ACCEPTED, QUARANTINED, ROWS, OutputDirectories, OutputDirectory
-from headrace.stores.files.fidelity import lossy_counts, require_kept, require_names
-from headrace.stores.files.footers import read_footers
-from headrace.stores.files.options import reader_options, writer_options
-from headrace.stores.files.partitions import COLUMN, directory
+from headrace.stores.data_files import audit as auditing
+from headrace.stores.data_files.directories import (
+    ACCEPTED,
+    QUARANTINED,
+    ROWS,
+    OutputDirectories,
+    OutputDirectory,
+)
+from headrace.stores.data_files.fidelity import lossy_counts, require_kept, require_names
+from headrace.stores.data_files.footers import read_footers
+from headrace.stores.data_files.options import reader_options, writer_options
+from headrace.stores.data_files.partitions import COLUMN, directory
 from headrace.stores.writes import OutputFormat, PartitionWrite, WrittenVersion
 
 if TYPE_CHECKING:
@@ -41,7 +47,7 @@ def write_version(
     checks: Sequence[Check],
     partition: PartitionWrite | None,
 ) -> list[WrittenVersion]:
-    """Write the frame below `root`; see FilesStore.write."""
+    """Write the frame below `root`; see DataFileStore.write."""
     columns = conformed(df, declared, dataset)
     require_names(dataset, output, columns, df.schema)
     audit = plan(checks, columns)

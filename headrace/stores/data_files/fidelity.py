@@ -16,7 +16,7 @@ from headrace.catalog.schema import nested_parts, struct_fields
 from headrace.spark.errors import SchemaMismatch
 from headrace.spark.quoting import quoted
 from headrace.stores.checks.predicates import counted
-from headrace.stores.files.options import null_marker
+from headrace.stores.data_files.options import null_marker
 from headrace.stores.writes import OutputFormat
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 from headrace.catalog.records import Check
 from headrace.files.filesystem import Files, StoredFile
 from headrace.stores.checks.predicates import pattern_text, starting_pattern
-from headrace.stores.files.footers import LEGACY_CALENDAR, top_level
-from headrace.stores.files.proofs.regular_expressions import re2_pattern
+from headrace.stores.data_files.footers import LEGACY_CALENDAR, top_level
+from headrace.stores.data_files.proofs.regular_expressions import re2_pattern
 
 _MAX_SCANNED = 512 << 20  # bytes of a column before compression; scanned in batches
 _MAX_KEYS = 256 << 20  # bytes of the columns of a key before compression; held in memory

@@ -10,11 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.access.sensitivity import MASK
-from headrace.catalog.locators import FilesLocator
 from headrace.catalog.records import Version
 from headrace.files.filesystem import LocalFiles, is_local
-from headrace.stores.files.first_rows import SPOKEN, first_batches, is_plain
-from headrace.stores.files.reading import require_complete
+from headrace.stores.data_files.first_rows import SPOKEN, first_batches, is_plain
+from headrace.stores.data_files.reading import require_complete
 from headrace.stores.protocol import JsonRow
 
 _NUMBERS = frozenset(["tinyint", "smallint", "int", "bigint", "float", "double"])
@@ -51,7 +50,7 @@ def local_rows(
 
 
 def _is_readable(version: Version) -> bool:
-    return is_plain(version) and isinstance(version.locator, FilesLocator) and is_local(version.location)
+    return is_plain(version) and version.location != "" and is_local(version.location)
 
 
 def _rows(version: Version, types: dict[str, str], count: int) -> Iterator[JsonRow]:

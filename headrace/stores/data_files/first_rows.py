@@ -14,12 +14,12 @@ from headrace.files.filesystem import Files
 from headrace.files.formats import PARQUET
 from headrace.files.opening import files_for
 from headrace.spark.quoting import quoted
-from headrace.stores.files.reading import read_versions, require_complete
+from headrace.stores.data_files.reading import read_versions, require_complete
 from headrace.stores.protocol import Row
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 # Types with the same text in Arrow, which takes milliseconds where a Spark job takes a tenth of a second.
 _PLAIN = frozenset(
@@ -97,7 +97,11 @@ def _texts(values: pa.Array, column: Column) -> list[str | None]:
 
 
 def _by_spark(session: SparkSession, version: Version, count: int) -> list[Row]:
-    frame = read_versions(session, [version])
+    return rows_as_text(read_versions(session, [version]), count)
+
+
+def rows_as_text(frame: DataFrame, count: int) -> list[Row]:
+    """Return up to `count` rows of a frame as text, by column."""
     texts = [_text(field.name, field.dataType.typeName()) for field in frame.schema]
     return [row.asDict() for row in frame.limit(count).select(*texts).collect()]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import pyarrow.parquet as pq
 
 from headrace.files.filesystem import Files, StoredFile
-from headrace.stores.files.footers import top_level
+from headrace.stores.data_files.footers import top_level
 
 _MAX_VALUES = 100_000  # distinct values per column; beyond that Spark is faster
 _MAX_CHUNK_BYTES = 1 << 20  # bytes of a column chunk that is read completely

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from headrace.catalog.locators import FilesLocator
 from headrace.catalog.records import Column, Version
 from headrace.files.formats import foreign_reader_options, reads_as
 from headrace.files.opening import files_for
@@ -15,7 +14,7 @@ from headrace.spark.errors import CorruptInput, StoreUnavailable
 from headrace.spark.failures import corrupt, explained
 from headrace.spark.quoting import quoted
 from headrace.stores.columns import converted, merged_columns, schema_text, type_text
-from headrace.stores.files.options import reader_options
+from headrace.stores.data_files.options import reader_options
 from headrace.stores.writes import OutputFormat
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ _MAX_CONCURRENT_LISTINGS = 16  # listing an object store is mostly waiting
 
 
 def read_versions(session: SparkSession, versions: Sequence[Version]) -> DataFrame:
-    """Return the rows of the versions; see FilesStore.read."""
+    """Return the rows of the versions; see DataFileStore.read."""
     if not versions:
         raise ValueError("no versions to read")
     columns = merged_columns(versions)
@@ -46,7 +45,7 @@ def require_complete(session: SparkSession | None, versions: Sequence[Version]) 
     """
 
     def check(version: Version) -> None:
-        if not isinstance(version.locator, FilesLocator):
+        if not version.location:
             raise CorruptInput(
                 f"{version.dataset} version {version.tag} has no files to read: it was registered without a location. "
                 "Register it with one, or declare the dataset's `location`."

@@ -1,0 +1,130 @@
+"""A store of data files: each version is written once to its own directory, and read from there.
+
+The files store is one; the table formats add a commit that lists the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, ClassVar
+
+from headrace.catalog.records import Check, Column, Version
+from headrace.files.filesystem import normalised
+from headrace.files.formats import PARQUET, file_format
+from headrace.files.opening import files_for
+from headrace.spark.failures import explained
+from headrace.stores.data_files.first_rows import first_rows
+from headrace.stores.data_files.reading import read_versions, require_complete
+from headrace.stores.data_files.writing import write_version
+from headrace.stores.protocol import Row, StoredTag
+from headrace.stores.tags import begun, is_tag
+from headrace.stores.writes import OutputFormat, PartitionWrite, WrittenVersion
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class DataFileStore:
+    """Writes and reads versions with one Spark session. Locations are Hadoop path strings, taken literally.
+
+    A version is stored at `<warehouse>/<domain>/<name>/<folder>/<tag>`, for a partitioned dataset in `partition=<key>`
+    below, and if rows can be quarantined in `rows=accepted` below that.
+    """
+
+    folder: ClassVar[str] = ""
+    """Between the directory of a dataset and those of its tags; '' for none."""
+
+    def __init__(self, session: SparkSession, warehouse_uri: str) -> None:
+        self._session = session
+        self._warehouse = normalised(warehouse_uri)
+        files_for(self._warehouse, session)  # fails early, before the computation, if it cannot be reached
+        self._inputs: dict[str, Version] = {}
+
+    def write(
+        self,
+        df: DataFrame,
+        *,
+        dataset: str,
+        tag: str,
+        output: OutputFormat | None = None,
+        columns: Sequence[Column] = (),
+        checks: Sequence[Check] = (),
+        partition: PartitionWrite | None = None,
+    ) -> list[WrittenVersion]:
+        """Write the frame as a new version (one per partition key, in their order) and run the checks on it.
+
+        columns: the declared ones, which the frame must have by name and type in any order; they are written in the
+        declared order. Empty: the frame's own. Rows with other partition keys are not written; the check `partition`
+        fails with their number.
+        Raises ValueError for an unknown format, SchemaMismatch, InvalidCheck, StoreUnavailable, CorruptInput (an input
+        version's file) and SparkUnavailable; files written by then belong to no version and are never read.
+        """
+        stored = output or OutputFormat(PARQUET)
+        file_format(stored.format)
+        location = self.location(dataset, tag, stored.location)
+        with self.explained(location):
+            return write_version(
+                self._session,
+                files_for(location, self._session),
+                df,
+                dataset,
+                location,
+                stored,
+                columns,
+                checks,
+                partition,
+            )
+
+    def read(self, versions: Sequence[Version]) -> DataFrame:
+        """Return the rows of all the versions, which are of one dataset: one scan, however many partitions.
+
+        The columns are those of the newest version, then those that only older ones have; columns that a version lacks
+        are null.
+        Raises SchemaMismatch if a column's types are incompatible, CorruptInput for a version without the published
+        files and bytes. A file that turns out to be corrupt while it is read raises CorruptInput when the frame is
+        written through this store, or within `explained`.
+        """
+        require_complete(self._session, versions)
+        self._inputs.update((version.location, version) for version in versions)
+        return read_versions(self._session, versions)
+
+    def first_rows(self, version: Version, count: int) -> list[Row]:
+        """Return up to `count` rows as text, by column. Raises CorruptInput like `read`."""
+        self._inputs[version.location] = version
+        return first_rows(self._session, version, count)
+
+    @contextmanager
+    def explained(self, target: str, *, wholly: bool = False) -> Iterator[None]:
+        """Convert Spark's and Java's exceptions to StoreUnavailable, CorruptInput, ... where applicable.
+
+        target: the subject of the message; wholly: see `spark.failures.explained`.
+        """
+        with explained(target, self._inputs.values(), wholly=wholly):
+            yield
+
+    def location(self, dataset: str, tag: str, base_uri: str | None = None) -> str:
+        """Return the directory of a dataset's tag; `base_uri` if it is not the configured warehouse."""
+        root = dataset_root(base_uri or self._warehouse, dataset, self.folder)
+        return f"{root}/{tag}"
+
+    def tags(self, dataset: str, base_uri: str | None = None) -> list[str]:
+        """Return the tags with files of the dataset, whether the catalog knows them or not."""
+        folder = self.location(dataset, "", base_uri)
+        return [name for name in files_for(folder, self._session).folders(folder) if is_tag(name)]
+
+    def stored(self, dataset: str, tag: str, base_uri: str | None = None) -> StoredTag:
+        """Return the directory of a tag and the size of its files. Raises StoreUnavailable."""
+        location = self.location(dataset, tag, base_uri)
+        return StoredTag(location, sum(files_for(location, self._session).sizes(location)))
+
+    def delete(self, dataset: str, tag: str, base_uri: str | None = None) -> None:
+        """Delete the files of a tag of the dataset. Raises ValueError for an invalid tag, StoreUnavailable."""
+        begun(tag)
+        location = self.location(dataset, tag, base_uri)
+        files_for(location, self._session).delete(location)
+
+
+def dataset_root(base_uri: str, dataset: str, folder: str) -> str:
+    """Return the directory with the tags of a dataset, below the warehouse or a base URI of its own."""
+    return "/".join(filter(None, [normalised(base_uri), dataset, folder]))
