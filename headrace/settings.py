@@ -144,6 +144,12 @@ class Settings(BaseSettings):
         description="The Hadoop filesystem URI under which versions are written; `warehouse` in the state folder if "
         "unset.",
     )
+    iceberg_catalog: str | None = Field(
+        default=None,
+        pattern=r"^https?://",
+        description="The URI of an Iceberg REST catalog for the tables of the store `iceberg`. If unset, the catalog's "
+        "database has them.",
+    )
     organisation: str = Field(
         default="default",
         description="The organisation whose datasets these are; every row of the catalog has one.",

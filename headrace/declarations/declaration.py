@@ -147,13 +147,16 @@ class Output(Part):
     """Where and how a version is written."""
 
     store: Annotated[
-        str, Field(description="The store that holds the versions: `files`, or one that a package adds.")
+        str,
+        Field(
+            description="The store that holds the versions: `files`, `iceberg`, `delta`, or one that a package adds."
+        ),
     ] = FILES_STORE
 
     format: Annotated[
         str | None,
         Field(
-            description="One of the store's formats. Of `files`: parquet, csv, json, orc. Default: the store's own.",
+            description="One of the store's formats. Of `files`: parquet, csv, json, orc. Default: the store's first.",
             examples=list(FORMATS),
         ),
     ] = None

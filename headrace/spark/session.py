@@ -17,6 +17,7 @@ from pydantic import Field
 from headrace.context import current_context
 from headrace.spark import jvm
 from headrace.spark.errors import DiskFull, SparkUnavailable
+from headrace.spark.jars import require_matching_jars
 from headrace.spark.java import require_java
 from headrace.spark.openlineage import is_of_another_run, listener_conf
 
@@ -113,6 +114,7 @@ class SparkResource(dg.ConfigurableResource[None]):
             builder = builder.remote(remote)
         else:
             require_java()
+            require_matching_jars(conf)
             local = LOCAL_DEFAULTS if master.startswith("local") else {}
             if local:
                 # For Python functions Spark would start the `python3` of the PATH, which may be a different one.

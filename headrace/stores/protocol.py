@@ -1,6 +1,7 @@
 """The protocol of a store: where versions are written to and read from, and its capabilities.
 
-`stores/files/` implements it; a store is a folder beside that one, or a separate package.
+`stores/files/`, `stores/iceberg/` and `stores/delta/` implement it; a store is a folder beside them, or a separate
+package. Those that keep files share `stores/data_files/`.
 """
 
 from __future__ import annotations

@@ -11,5 +11,11 @@ if TYPE_CHECKING:
     from headrace.stores.protocol import StoreType
 
 STORES: Registry[StoreType] = Registry(
-    "headrace.stores", "store", {FILES_STORE: "headrace.stores.files.store_type:FilesStoreType"}
+    "headrace.stores",
+    "store",
+    {
+        FILES_STORE: "headrace.stores.files.store_type:FilesStoreType",
+        "delta": "headrace.stores.delta.store_type:DeltaStoreType",
+        "iceberg": "headrace.stores.iceberg.store_type:IcebergStoreType",
+    },
 )

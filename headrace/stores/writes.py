@@ -57,11 +57,11 @@ class PartitionWrite:
 class WrittenVersion:
     """A written version that is not published yet.
 
-    location: where readers will read, as text: the locator's, if it is not files. statistics: column -> null_count,
-    min, max as JSON values, each omitted if unknown, and only null_count for a sensitive column. read_options: Spark's
-    reader options for it, stored in the version's metadata as `options`. quarantine_location: the location of
+    location: where readers will read, as text: a directory of files, otherwise the locator's. statistics: column ->
+    null_count, min, max as JSON values, each omitted if unknown, and only null_count for a sensitive column.
+    read_options: Spark's reader options for it, stored in the version's metadata as `options`. quarantine_location: of
     quarantined rows, None if there are none. byte_size, file_count, checksum: 0 and '' if the store does not know them.
-    locator: for a store that does not keep files at `location`.
+    locator: for a store whose versions are more than the files at `location`.
     """
 
     partition: str | None

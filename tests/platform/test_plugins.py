@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
 import sqlite3
-import sys
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,7 +19,6 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 from typer.testing import CliRunner
 
-from headrace.alerts.channels import CHANNELS
 from headrace.alerts.delivery import deliver
 from headrace.alerts.records import RenderedNotification
 from headrace.alerts.rules import Destination, Limit
@@ -32,34 +29,17 @@ from headrace.context import current_context
 from headrace.declarations.loading.project import load
 from headrace.exports.exporter import EXPORTERS
 from headrace.orchestration.event_sources import EVENT_SOURCES
-from headrace.orchestration.garbage import garbage
 from headrace.orchestration.ingestion import load as ingest_files
-from headrace.plugins import Registry, UnknownPlugin
+from headrace.plugins import UnknownPlugin
 from headrace.publishing.pins import resolve
 from headrace.publishing.publication import publish
 from headrace.registration.declarations import register
 from headrace.settings import settings
 from headrace.severity import Severity
-from headrace.stores.checks.custom_checks import CHECKS
 from headrace.stores.registry import STORES
-from headrace.stores.store import OpenStores
-from headrace.stores.tags import new_tag
-from tests.paths import REPOSITORY
+from tests.platform.acme.installed import acme_installed
 from tests.platform.projects import checks, failure, load_project, write_project
 
-ENTRY_POINTS = """
-[headrace.stores]
-ledger = acme_headrace:LedgerType
-views = acme_headrace:ViewsType
-[headrace.checks]
-even = acme_headrace:Even
-[headrace.alert_channels]
-pager = acme_headrace:Pager
-[headrace.exporters]
-acme-csv = acme_headrace:Csv
-[headrace.event_sources]
-semicolons = acme_headrace:Semicolons
-"""
 NUMBERS = """
 type: headrace.Dataset
 attributes:
@@ -95,21 +75,9 @@ attributes:
 
 @pytest.fixture(scope="module", autouse=True)
 def acme(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """An installed package: a module, and the metadata that pip writes."""
-    folder = tmp_path_factory.mktemp("site")
-    shutil.copy(REPOSITORY / "tests" / "platform" / "acme" / "acme_headrace.py", folder)
-    metadata = folder / "acme_headrace-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-headrace\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
-    registries: list[Registry] = [STORES, CHECKS, CHANNELS, EXPORTERS, EVENT_SOURCES]
-    sys.path.insert(0, str(folder))
-    for registry in registries:
-        registry.reload()
-    yield
-    sys.path.remove(str(folder))
-    for registry in registries:
-        registry.reload()
+    """An installed package."""
+    with acme_installed(tmp_path_factory.mktemp("site")):
+        yield
 
 
 def project_with_second_engine(root: Path, engine: Engine, spark: SparkSession, declarations: str) -> Any:
@@ -174,47 +142,6 @@ def test_a_dataset_lives_in_the_store_and_is_computed_by_the_engine_and_checked_
     assert spark.read.parquet(total.location).collect()[0].total == 20
 
 
-def test_commands_read_compare_and_roll_back_versions_in_the_store(
-    engine: Engine, spark: SparkSession, tmp_path: Path
-) -> None:
-    project_with_second_engine(tmp_path, engine, spark, NUMBERS).materialize("acme/numbers")
-    first = published(engine, "acme/numbers")
-    more = NUMBERS.replace("range(5)", "range(6)")
-    project_with_second_engine(tmp_path, engine, spark, more).materialize("acme/numbers")
-    second = published(engine, "acme/numbers")
-    assert referenced("acme/numbers") == second.tag
-
-    assert [row["id"] for row in ask("read", "acme/numbers")["rows"]] == [0, 2, 4, 6, 8, 10]
-    assert ask("read", "acme/numbers", "--columns", "id", "--head", "1")["rows"] == [{"id": 0}]
-    found = ask("diff", "acme/numbers", first.tag, second.tag)
-    assert (found["key"], found["added"], found["removed"], found["samples"]) == (
-        ["id"],
-        1,
-        0,
-        {"added": [{"id": 10}]},
-    )
-    assert ask("show", "acme/numbers")["dataset"]["format"] == "lines"
-    assert "acme/numbers" in json.dumps(ask("status"))
-
-    ask("rollback", "acme/numbers", "--reason", "wrong")
-    assert published(engine, "acme/numbers").tag == first.tag == referenced("acme/numbers")
-    assert ask("manifests", "acme/numbers") == {"current": 1, "rewritten": [], "problems": []}
-
-
-def test_rows_that_fail_are_set_aside_in_the_store(
-    engine: Engine, spark: SparkSession, tmp_path: Path
-) -> None:
-    odd = (
-        NUMBERS.partition("---")[0]
-        .replace("id * 2", "id")
-        .replace("kind: even}", "kind: even}, quarantine: true")
-    )
-    project = project_with_second_engine(tmp_path, engine, spark, odd)
-    [result] = project.materialize()
-    assert result.success
-    assert [row["id"] for row in ask("read", "acme/numbers")["rows"]] == [0, 2, 4]
-
-
 def test_a_dataset_that_moves_to_another_store_leaves_no_reference_in_the_first(
     engine: Engine, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -227,21 +154,6 @@ def test_a_dataset_that_moves_to_another_store_leaves_no_reference_in_the_first(
     ask("rollback", "acme/numbers")
     assert referenced("acme/numbers") == published(engine, "acme/numbers").tag
     assert not manifest.exists()
-
-
-def test_what_a_dead_run_left_in_the_store_is_garbage(
-    engine: Engine, spark: SparkSession, tmp_path: Path
-) -> None:
-    project_with_second_engine(tmp_path, engine, spark, NUMBERS).materialize("acme/numbers")
-    stores = OpenStores(spark, settings().warehouse_uri)
-    left = new_tag()
-    stores.named("ledger").write(spark.range(3), dataset="acme/numbers", tag=left)
-    found = garbage(engine, stores, now=datetime.now(UTC) + timedelta(days=2))
-    mine = next(each for each in found if each.tag == left)
-    assert (mine.store, mine.byte_size) == ("ledger", len('{"id":0}') * 3)
-    stores.named("ledger").delete(mine.dataset, mine.tag)
-    assert left not in stores.named("ledger").tags("acme/numbers")
-    assert published(engine, "acme/numbers").tag in stores.named("ledger").tags("acme/numbers")
 
 
 def test_a_run_reads_a_published_relation_through_the_store(

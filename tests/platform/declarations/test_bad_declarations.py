@@ -970,11 +970,15 @@ def test_check_imports_the_modules_of_transforms_too(project: Project) -> None:
 @pytest.mark.slow
 def test_loading_imports_neither_spark_nor_a_database_driver(project: Project) -> None:
     project.write("shop/defs.yaml", GOOD)
+    for store in ("iceberg", "delta"):
+        attributes = f"{{key: {store}/x, sql: SELECT 1 AS a, output: {{store: {store}}}}}"
+        project.write(f"{store}/defs.yaml", f"type: headrace.Dataset\nattributes: {attributes}\n")
     project.write("shop/code.py", "import pyspark\n\ndef f(good): return good\n")
     code = (
         "import sys; from pathlib import Path; from headrace.declarations.loading.project import load;"
         f"loaded = load(Path({str(project.root)!r})); assert loaded.plans;"
-        "sys.exit(bool({'pyspark', 'pandera', 'pandas', 'pyarrow', 'psycopg'} & set(sys.modules)))"
+        "heavy = {'pyspark', 'pandera', 'pandas', 'pyarrow', 'psycopg', 'pyiceberg', 'deltalake'};"
+        "sys.exit(bool(heavy & set(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], check=False)
     assert run.returncode == 0

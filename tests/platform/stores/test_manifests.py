@@ -224,7 +224,7 @@ def test_a_manifest_that_cannot_be_updated_does_not_fail_the_registration(engine
         assert [row.partition for row in published.rows] == ["a"]
 
 
-def test_versions_in_other_stores_have_no_manifest(engine: Engine) -> None:
+def test_versions_in_stores_that_are_not_installed_have_no_reference(engine: Engine) -> None:
     register(engine, [DatasetRecord("shop/table", "iceberg")])
     draft = VersionDraft(
         dataset="shop/table",
@@ -239,7 +239,7 @@ def test_versions_in_other_stores_have_no_manifest(engine: Engine) -> None:
         checksum="00",
         idempotency_key="shop/table/t1",
         expected_generation=0,
-        metadata={"store": "iceberg"},
+        metadata={"store": "lake"},
     )
     publish(engine, None, [draft])
     assert update_references(engine, "shop/table", no_session) == []

@@ -20,6 +20,7 @@ SUBJECTS = (
     "slas",
     "alerts",
     "openlineage",
+    "iceberg",
     "scripts",
 )
 

@@ -1,0 +1,71 @@
+"""The Delta store: Spark writes and audits Parquet files in the table's directory, which no commit lists yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from typing_extensions import override
+
+from headrace.catalog.locators import SnapshotLocator
+from headrace.catalog.records import Column, Version
+from headrace.spark.failures import corrupt
+from headrace.stores.data_files.store import dataset_root
+from headrace.stores.data_files.tables import TableStore
+from headrace.stores.delta.schemas import delta_schema
+from headrace.stores.delta.table import FOLDER
+from headrace.stores.writes import WrittenVersion
+
+
+class DeltaStore(TableStore):
+    """Writes versions to `<warehouse>/<domain>/<name>/delta/<tag>`, in the directory of the dataset's table."""
+
+    folder = FOLDER
+
+    @override
+    def require_storable(self, dataset: str, columns: Sequence[Column], location: str) -> None:
+        delta_schema(dataset, columns)
+
+    @override
+    def stage(
+        self,
+        dataset: str,
+        tag: str,
+        base_uri: str,
+        columns: Sequence[Column],
+        written: Sequence[WrittenVersion],
+    ) -> SnapshotLocator:
+        return SnapshotLocator(dataset_root(base_uri, dataset, FOLDER), tag)
+
+    @override
+    def planned_files(self, version: Version) -> list[str]:
+        locator = version.locator
+        assert isinstance(locator, SnapshotLocator)  # noqa: S101 - as its location says
+        try:
+            table = DeltaTable(locator.table, version=int(locator.snapshot))
+        except TableNotFoundError as error:
+            raise corrupt(version, locator.table, "its Delta table does not exist") from error
+        except DeltaError as error:
+            raise corrupt(
+                version, locator.table, f"the table version {locator.snapshot} has expired"
+            ) from error
+        if (obstacle := _obstacle(table)) is not None:
+            raise corrupt(
+                version,
+                locator.table,
+                f"{obstacle}, and Spark reads its files as plain Parquet; have its owner rewrite the table without",
+            )
+        return table.file_uris()
+
+
+def _obstacle(table: DeltaTable) -> str | None:
+    """Return why the rows are not simply those of the table's files."""
+    metadata = table.metadata()
+    if metadata.partition_columns:
+        return f"its files lack the partition columns {', '.join(metadata.partition_columns)}"
+    if metadata.configuration.get("delta.columnMapping.mode", "none") != "none":
+        return "it maps columns to other names (delta.columnMapping.mode)"
+    if "deletionVectors" in (table.protocol().reader_features or ()):
+        return "deletion vectors may mark some of its rows as deleted"
+    return None

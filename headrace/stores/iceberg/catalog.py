@@ -1,0 +1,102 @@
+"""The Iceberg catalog: tables in the catalog's database, or in an Iceberg REST catalog, and their failures in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.exceptions import (
+    CommitFailedException,
+    NamespaceAlreadyExistsError,
+    NoSuchTableError,
+    RESTError,
+    TableAlreadyExistsError,
+)
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from sqlalchemy.exc import OperationalError
+
+from headrace.context import current_context
+from headrace.database.connection import connect
+from headrace.spark.errors import StoreUnavailable
+from headrace.stores.data_files.store import dataset_root
+
+FOLDER = "iceberg"  # below a dataset's directory in the warehouse
+DATA_FOLDER = f"{FOLDER}/data"
+DATASET = "headrace.dataset"  # the property of tables that the store writes
+_SCHEMA = "-csearch_path=iceberg"  # of the database, with the tables of pyiceberg's SqlCatalog
+_PROPERTIES = {
+    "commit.retry.num-retries": "0",  # a lost race is never repeated on what another program has committed
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "20",
+}
+
+
+@contextmanager
+def opened() -> Iterator[Catalog]:
+    """Yield the catalog, named for the organisation; its failures become StoreUnavailable."""
+    try:
+        catalog = _load()
+        try:
+            yield catalog
+        finally:
+            catalog.close()
+    except (RESTError, OperationalError, ConnectionError) as error:
+        raise StoreUnavailable(
+            f"The Iceberg catalog cannot be used: {str(error).splitlines()[0].rstrip('.')}. Check "
+            "HEADRACE_ICEBERG_CATALOG, and that its server runs."
+        ) from error
+    except CommitFailedException as error:
+        raise StoreUnavailable(
+            f"Other programs changed the Iceberg table at the same time, again and again: {error}. Run again when they "
+            "have ended."
+        ) from error
+
+
+def _load() -> Catalog:
+    settings = current_context().settings
+    if settings.iceberg_catalog is not None:
+        return load_catalog(settings.organisation, type="rest", uri=settings.iceberg_catalog)
+    url = connect().url
+    options = " ".join(filter(None, [str(url.query.get("options", "")), _SCHEMA]))
+    uri = url.update_query_dict({"options": options}).render_as_string(hide_password=False)
+    return load_catalog(settings.organisation, type="sql", uri=uri)
+
+
+def table_location(base_uri: str, dataset: str) -> str:
+    """Return the directory of a dataset's table."""
+    return dataset_root(base_uri, dataset, FOLDER)
+
+
+def identifier(dataset: str) -> tuple[str, ...]:
+    """Return the namespace and name of a dataset's table."""
+    return tuple(dataset.split("/"))
+
+
+def existing_table(catalog: Catalog, dataset: str) -> Table | None:
+    """Return the table of a dataset; None if there is none. Raises StoreUnavailable for another program's table."""
+    name = identifier(dataset)
+    try:
+        table = catalog.load_table(name)
+    except NoSuchTableError:
+        return None
+    if table.properties.get(DATASET) != dataset:
+        raise StoreUnavailable(
+            f"The Iceberg table {'.'.join(name)} belongs to another program: it lacks the property {DATASET}. "
+            "Rename the table, or the dataset."
+        )
+    return table
+
+
+def dataset_table(catalog: Catalog, dataset: str, location: str) -> Table:
+    """Return the table of a dataset, which is created without columns and rows if it does not exist."""
+    found = existing_table(catalog, dataset)
+    if found is not None:
+        return found
+    name = identifier(dataset)
+    try:
+        catalog.create_namespace_if_not_exists(name[:-1])
+        return catalog.create_table(name, Schema(), location, properties={**_PROPERTIES, DATASET: dataset})
+    except (TableAlreadyExistsError, NamespaceAlreadyExistsError):  # another run was faster
+        return dataset_table(catalog, dataset, location)

@@ -1,0 +1,175 @@
+"""Commits to an Iceberg table: a version is staged on a branch of its own, and published as `main`.
+
+A staged snapshot has no parent and lists the files of its version only. Its branch, named by the version's tag, becomes
+a tag when the version is published; both keep the snapshot when others expire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeVar
+
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.io.pyarrow import parquet_files_to_data_files
+from pyiceberg.manifest import DataFile
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table, TableProperties, Transaction
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
+from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.table.update import TableUpdate
+from pyiceberg.types import NestedField
+
+from headrace.catalog.records import Column
+from headrace.spark.errors import StoreUnavailable
+from headrace.stores.iceberg import updates
+from headrace.stores.iceberg.catalog import DATASET
+from headrace.stores.iceberg.schemas import FieldIds, iceberg_schema, merged_fields
+
+VERSION = "headrace.version"  # the property of snapshots that the store commits
+NOTHING = (
+    "nothing"  # the ref of a snapshot without files and columns, for a dataset whose versions are withdrawn
+)
+_ATTEMPTS = 10  # runs of one dataset stage at the same time; each loses to each other at most once
+_T = TypeVar("_T")
+
+
+def committed(load: Callable[[], Table], change: Callable[[Table], _T]) -> _T:
+    """Make a change that commits, on a freshly loaded table for each attempt.
+
+    A commit holds only on the state that the change has seen. Raises CommitFailedException if every attempt fails.
+    """
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return change(load())
+        except CommitFailedException:
+            continue
+    return change(load())
+
+
+def stage(table: Table, tag: str, columns: Sequence[Column], files: Sequence[str]) -> int:
+    """Commit the files as a snapshot on the tag's branch, unless it exists; returns the snapshot's id.
+
+    The table's current schema, with which readers see `main`, stays.
+    """
+    if tag in table.refs():
+        return table.refs()[tag].snapshot_id
+    if not table.snapshots():  # a branch cannot be a table's first
+        with (
+            table.transaction() as transaction,
+            transaction.update_snapshot({VERSION: NOTHING}).fast_append(),
+        ):
+            pass
+    before = table.metadata.current_schema_id
+    with table.transaction() as transaction:
+        _use_schema(table, transaction, columns)
+        transaction.add_files(list(files), {VERSION: tag}, check_duplicate_files=False, branch=tag)
+        transaction._apply((updates.use_schema(before),))
+    return table.refs()[tag].snapshot_id
+
+
+def set_main(table: Table, tag: str) -> bool:
+    """Publish a staged version: `main` is its snapshot. Returns False if it is already."""
+    staged = table.refs()[tag].snapshot_id
+    head = _own_head(table)
+    if head is not None and head.snapshot_id == staged:
+        return False
+    snapshot = table.snapshot_by_id(staged)
+    assert snapshot is not None  # noqa: S101 - its ref keeps it
+    assert snapshot.schema_id is not None  # noqa: S101 - since format version 2
+    with table.transaction() as transaction:
+        transaction._apply(
+            (
+                updates.use_schema(snapshot.schema_id),
+                updates.set_main(staged),
+                *_as_tag(table, tag),
+            ),
+            (updates.main_is(None if head is None else head.snapshot_id),),
+        )
+    return True
+
+
+def replace_files(
+    table: Table,
+    columns: Sequence[Column],
+    tags: Collection[str],
+    *,
+    added: Sequence[str],
+    removed: Collection[DataFile],
+    rest: bool,
+) -> None:
+    """Publish partitions: one snapshot of `main` with these files added and removed, and the rest kept if there is one.
+
+    The current schema then also has the columns of the rest.
+    """
+    _own_head(table)
+    with table.transaction() as transaction:
+        _use_schema(table, transaction, columns, table.schema().fields if rest else ())
+        with transaction.update_snapshot({VERSION: ",".join(sorted(tags))}).overwrite() as overwrite:
+            for file in parquet_files_to_data_files(table.io, transaction.table_metadata, iter(added)):
+                overwrite.append_data_file(file)
+            for file in removed:
+                overwrite.delete_data_file(file)
+        transaction._apply(tuple(update for tag in sorted(tags) for update in _as_tag(table, tag)))
+
+
+def forget(table: Table, tag: str) -> None:
+    """Remove a staged snapshot and its manifests; its data files stay."""
+    if tag not in table.refs():
+        return
+    snapshot = table.snapshot_by_name(tag)
+    assert snapshot is not None  # noqa: S101 - its ref keeps it
+    manifests = [manifest.manifest_path for manifest in snapshot.manifests(table.io)]
+    with table.transaction() as transaction:
+        transaction._apply((updates.remove_ref(tag), updates.remove_snapshot(snapshot.snapshot_id)))
+    for path in [*manifests, snapshot.manifest_list]:
+        table.io.delete(path)
+
+
+def files_of(table: Table, name: str) -> dict[str, DataFile]:
+    """Return the data files of a branch or tag by location; none if it does not exist."""
+    if (snapshot := table.snapshot_by_name(name)) is None:
+        return {}
+    tasks = table.scan(snapshot_id=snapshot.snapshot_id).plan_files()
+    return {task.file.file_path: task.file for task in tasks}
+
+
+def _own_head(table: Table) -> Snapshot | None:
+    """Return the snapshot of `main`. Raises StoreUnavailable for one that another program has committed."""
+    head = table.snapshot_by_name(MAIN_BRANCH)
+    if head is not None and (head.summary is None or head.summary[VERSION] is None):
+        dataset = table.properties[DATASET]
+        raise StoreUnavailable(
+            f"Another program committed the snapshot {head.snapshot_id} to `main` of the Iceberg table "
+            f"{'.'.join(table.name())}, and Headrace does not overwrite it. Set `main` back to a snapshot with the "
+            f"property {VERSION}, and run `headrace manifests {dataset}`."
+        )
+    return head
+
+
+def _use_schema(
+    table: Table, transaction: Transaction, columns: Sequence[Column], others: Sequence[NestedField] = ()
+) -> None:
+    """Make the schema of the columns, and of other ones, the current one for the rest of the transaction."""
+    metadata = table.metadata
+    ids = FieldIds(metadata.schemas, metadata.last_column_id)
+    next_id = max(schema.schema_id for schema in metadata.schemas) + 1
+    own = iceberg_schema(table.properties[DATASET], columns, ids, next_id)
+    wanted = Schema(*merged_fields(own.fields, others), schema_id=next_id)
+    known = next((each for each in metadata.schemas if each.as_struct() == wanted.as_struct()), None)
+    added = () if known else (updates.add_schema(wanted),)
+    transaction._apply(
+        (*added, updates.use_schema((known or wanted).schema_id)),
+        updates.schemas_are(metadata.current_schema_id, metadata.last_column_id),
+    )
+    transaction.set_properties({TableProperties.DEFAULT_NAME_MAPPING: ids.name_mapping().model_dump_json()})
+
+
+def _as_tag(table: Table, tag: str) -> tuple[TableUpdate, ...]:
+    """Return the updates that turn a version's branch into a tag."""
+    ref = table.refs()[tag]
+    if ref.snapshot_ref_type == SnapshotRefType.TAG:
+        return ()
+    return (
+        updates.remove_ref(tag),
+        updates.set_tag(tag, ref.snapshot_id),
+    )

@@ -1,0 +1,122 @@
+"""A dataset in each store, published through the commands that users run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from pyspark.sql import SparkSession
+from sqlalchemy import Engine
+from typer.testing import CliRunner
+
+from headrace.catalog.records import InputRequest, Version
+from headrace.cli import app
+from headrace.publishing.pins import resolve
+from headrace.settings import settings
+from headrace.stores.protocol import Store
+from headrace.stores.store import OpenStores
+from tests.platform.acme.installed import acme_installed
+from tests.platform.projects import load_project, write_project
+from tests.platform.stores.conformance.guarantees import Guarantee
+from tests.platform.stores.conformance.outside import OUTSIDE, Outside, Rows
+
+ORDERS = "shop/orders"
+
+
+@dataclass
+class Shop:
+    """A project with the dataset shop/orders in a store."""
+
+    name: str
+    root: Path
+    engine: Engine
+    spark: SparkSession
+
+    @property
+    def outside(self) -> Outside:
+        return OUTSIDE[self.name]
+
+    @property
+    def rows_outside(self) -> Rows:
+        return sorted(self.outside.rows(ORDERS), key=lambda row: str(sorted(row.items())))
+
+    def run(
+        self, sql: str, attributes: str = "", partitions: tuple[str, str] | None = None, more: str = ""
+    ) -> list[dg.ExecuteInProcessResult]:
+        """Declare the dataset with this SQL and materialize it."""
+        declaration = (
+            f"type: headrace.Dataset\nattributes:\n  key: {ORDERS}\n  output: {{store: {self.name}}}\n"
+            f"  allow_breaking_schema_change: true\n  sql: {json.dumps(sql, ensure_ascii=False)}\n{attributes}{more}"
+        )
+        project = load_project(write_project(self.root, "shop", declaration), self.engine)
+        return project.materialize(ORDERS, partitions=partitions)
+
+    def publish(self, sql: str, attributes: str = "") -> Version:
+        """Run it, and return the version that is now published."""
+        [result] = self.run(sql, attributes)
+        assert result.success
+        return self.published
+
+    @property
+    def published(self) -> Version:
+        [[choice]] = resolve(self.engine, [InputRequest(ORDERS, "test")])
+        return choice.version
+
+    @property
+    def store(self) -> Store:
+        return OpenStores(self.spark, settings().warehouse_uri).named(self.name)
+
+    def refreshed(self) -> int:
+        """Run `headrace manifests`; returns how many references were out of date."""
+        found = ask("manifests", ORDERS)
+        assert found["problems"] == []
+        return len(found["rewritten"])
+
+
+def ask(*words: str) -> Any:
+    """Run a command and return its JSON."""
+    result = CliRunner().invoke(app, [*words, "--json"])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat()
+
+
+@pytest.fixture(scope="package", autouse=True)
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Acme's store is installed, as one of another package."""
+    with acme_installed(tmp_path_factory.mktemp("site")):
+        yield
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run each guarantee on the stores that keep it."""
+    if "shop" in metafunc.fixturenames:
+        guarantee = Guarantee.of(metafunc.function)
+        metafunc.parametrize("shop", guarantee.stores, indirect=True)
+
+
+@pytest.fixture
+def shop(
+    request: pytest.FixtureRequest, tmp_path: Path, engine: Engine, spark: SparkSession
+) -> Iterator[Shop]:
+    if request.param == "files":  # as SparkResource does it; the table formats see to it themselves
+        spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+    yield Shop(request.param, tmp_path, engine, spark)
+    spark.conf.unset("spark.sql.parquet.outputTimestampType")
+
+
+def refused_references() -> list[str]:
+    """Return the problems that `headrace manifests` reports."""
+    result = CliRunner().invoke(app, ["manifests", ORDERS, "--json"])
+    assert result.exit_code == 1
+    problems: list[str] = json.loads(result.stdout)["problems"]
+    return problems

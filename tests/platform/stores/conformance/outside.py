@@ -1,0 +1,148 @@
+"""What other programs find in each store, and what they may do to it: without Headrace's code."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable, write_deltalake
+from pyiceberg.catalog.sql import SqlCatalog
+from sqlalchemy.engine import make_url
+
+from headrace.settings import settings
+
+Rows = list[dict[str, Any]]
+
+
+class Outside(Protocol):
+    """A store as other programs see it."""
+
+    def rows(self, dataset: str) -> Rows:
+        """Read the published rows."""
+        ...
+
+    def drop(self, dataset: str) -> None:
+        """Drop the store's reference to what is published."""
+        ...
+
+    def intrude(self, dataset: str) -> None:
+        """Write a row, as if the table were this program's."""
+        ...
+
+    def restore(self, dataset: str) -> None:
+        """Undo the write."""
+        ...
+
+
+def warehouse() -> Path:
+    return Path(settings().warehouse_uri.removeprefix("file://"))
+
+
+class Files:
+    """Manifests, and Parquet files that they list."""
+
+    def rows(self, dataset: str) -> Rows:
+        found: Rows = []
+        for file in sorted((warehouse() / dataset / "_published").glob("*.json")):
+            manifest = json.loads(file.read_text())
+            for each in manifest["files"]:
+                path = f"{manifest['location'].removeprefix('file:')}/{each['name']}"
+                found += pq.ParquetFile(path, coerce_int96_timestamp_unit="us").read().to_pylist()
+        return found
+
+    def drop(self, dataset: str) -> None:
+        shutil.rmtree(warehouse() / dataset / "_published")
+
+    def intrude(self, dataset: str) -> None:
+        raise NotImplementedError("a manifest is a file, which the next update replaces")
+
+    restore = intrude
+
+
+class Iceberg:
+    """pyiceberg, as docs/stores.md shows it."""
+
+    def catalog(self) -> SqlCatalog:
+        url = make_url(str(settings().database_url)).set(drivername="postgresql+psycopg")
+        uri = url.update_query_dict({"options": "-csearch_path=iceberg"})
+        return SqlCatalog("default", uri=uri.render_as_string(hide_password=False))
+
+    def rows(self, dataset: str) -> Rows:
+        with closing(self.catalog()) as catalog:
+            found: Rows = catalog.load_table(tuple(dataset.split("/"))).scan().to_arrow().to_pylist()
+            return found
+
+    def drop(self, dataset: str) -> None:
+        with closing(self.catalog()) as catalog:
+            catalog.drop_table(tuple(dataset.split("/")))
+
+    def intrude(self, dataset: str) -> None:
+        with closing(self.catalog()) as catalog:
+            table = catalog.load_table(tuple(dataset.split("/")))
+            table.append(table.scan(limit=1).to_arrow())
+
+    def restore(self, dataset: str) -> None:
+        with closing(self.catalog()) as catalog:
+            table = catalog.load_table(tuple(dataset.split("/")))
+            before = table.history()[-2].snapshot_id
+            table.manage_snapshots().set_current_snapshot(snapshot_id=before).commit()
+
+
+class Delta:
+    """deltalake, as docs/stores.md shows it."""
+
+    def table(self, dataset: str) -> DeltaTable:
+        return DeltaTable(str(warehouse() / dataset / "delta"))
+
+    def rows(self, dataset: str) -> Rows:
+        found: Rows = pa.table(self.table(dataset).to_pyarrow_table()).to_pylist()
+        return found
+
+    def drop(self, dataset: str) -> None:
+        shutil.rmtree(warehouse() / dataset / "delta" / "_delta_log")
+
+    def intrude(self, dataset: str) -> None:
+        table = self.table(dataset)
+        write_deltalake(table, table.to_pyarrow_table().slice(0, 1), mode="append")
+
+    def restore(self, dataset: str) -> None:
+        table = self.table(dataset)
+        table.restore(table.version() - 1)
+
+
+class Ledger:
+    """The SQLite file of Acme's store."""
+
+    def _all(self, statement: str, values: Sequence[str]) -> list[Any]:
+        with closing(sqlite3.connect(warehouse() / "ledger.sqlite")) as connection, connection:
+            return connection.execute(statement, values).fetchall()
+
+    def rows(self, dataset: str) -> Rows:
+        found = self._all(
+            "SELECT line FROM rows JOIN published USING (dataset, tag) WHERE dataset = ? AND accepted",
+            [dataset],
+        )
+        return [json.loads(line) for (line,) in found]
+
+    def drop(self, dataset: str) -> None:
+        self._all("DELETE FROM published WHERE dataset = ?", [dataset])
+
+    def intrude(self, dataset: str) -> None:
+        raise NotImplementedError("its table of references has no rows of data")
+
+    restore = intrude
+
+
+OUTSIDE: dict[str, Outside] = {
+    "files": Files(),
+    "iceberg": Iceberg(),
+    "delta": Delta(),
+    "ledger": Ledger(),
+}

@@ -1,0 +1,244 @@
+"""The guarantees that every store keeps, each for all stores; docs/stores.md has the table.
+
+To run them on a store of another package, install it, and add how other programs read it to OUTSIDE.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from headrace.orchestration.garbage import garbage
+from headrace.settings import settings
+from headrace.spark.errors import SchemaMismatch
+from headrace.stores.store import OpenStores
+from headrace.stores.tags import new_tag
+from tests.paths import REPOSITORY
+from tests.platform.projects import failure
+from tests.platform.stores.conformance.conftest import ORDERS, Shop, ask, now, refused_references
+from tests.platform.stores.conformance.guarantees import Guarantee, guarantee, table
+
+THREE = "SELECT id, 'a' AS name FROM range(3)"
+FIVE = "SELECT id, 'a' AS name, id * 2 AS twice FROM range(5)"
+
+
+def ids(rows: list[dict[str, Any]]) -> list[int]:
+    return sorted(row["id"] for row in rows)
+
+
+@guarantee("is invisible until it is published, and garbage if it never is")
+def test_a_written_version_is_invisible(shop: Shop) -> None:
+    shop.publish(THREE)
+    tag = new_tag()
+    shop.store.write(shop.spark.range(7), dataset=ORDERS, tag=tag)
+    assert ids(shop.rows_outside) == ids(ask("read", ORDERS)["rows"]) == [0, 1, 2]
+    stores = OpenStores(shop.spark, settings().warehouse_uri)
+    later = dt.datetime.now(dt.UTC) + dt.timedelta(days=2)
+    found = [each for each in garbage(shop.engine, stores, now=later) if each.tag == tag]
+    assert [(each.store, each.byte_size > 0) for each in found] == [(shop.name, True)]
+    shop.store.delete(ORDERS, tag)
+    assert shop.store.tags(ORDERS) == [shop.published.tag]
+    assert ids(shop.rows_outside) == [0, 1, 2]
+    assert shop.refreshed() == 0
+
+
+@guarantee("is invisible if a check blocks it, and can be read by its tag")
+def test_a_blocked_version_is_invisible(shop: Shop) -> None:
+    shop.publish(THREE)
+    [result] = shop.run(FIVE, "  checks: [{row_count: {max: 4}}]\n")
+    assert "row_count" in failure(result)
+    assert ids(shop.rows_outside) == [0, 1, 2]
+    [blocked] = [tag for tag in shop.store.tags(ORDERS) if tag != shop.published.tag]
+    assert ids(ask("read", ORDERS, "--version", blocked)["rows"]) == [0, 1, 2, 3, 4]
+
+
+@guarantee("is published, compared, read as of a time and rolled back to, with its own columns")
+def test_versions_are_published_compared_and_rolled_back(shop: Shop) -> None:
+    first = shop.publish(THREE)
+    between = now()
+    second = shop.publish(FIVE)
+    assert shop.rows_outside == [{"id": id, "name": "a", "twice": id * 2} for id in range(5)]
+    assert ids(ask("read", ORDERS, "--as-of", between)["rows"]) == [0, 1, 2]
+    found = ask("diff", ORDERS, first.tag, second.tag, "--key", "id")
+    assert (found["added"], found["removed"], found["changed"]) == (2, 0, 0)
+    ask("rollback", ORDERS, "--reason", "wrong")
+    assert shop.published.tag == first.tag
+    assert shop.rows_outside == [{"id": id, "name": "a"} for id in range(3)]
+    assert ids(ask("read", ORDERS)["rows"]) == [0, 1, 2]
+    assert shop.refreshed() == 0
+
+
+@guarantee("is read while it is pinned, whatever is published")
+def test_a_pinned_version_is_read(shop: Shop) -> None:
+    first = shop.publish(THREE)
+    shop.publish(FIVE)
+    ask("pin", ORDERS, first.tag, "--reason", "quarter end")
+    assert ids(ask("read", ORDERS)["rows"]) == [0, 1, 2]
+    assert ids(shop.rows_outside) == [0, 1, 2, 3, 4]
+
+
+@guarantee(
+    "replaces, rolls back or withdraws one partition without the others",
+    without=["ledger"],
+)
+def test_partitions_are_replaced_alone(shop: Shop) -> None:
+    def run(price: int, keys: tuple[str, str], declared: str = "'a/1', b, c") -> None:
+        sql = f"SELECT explode(:partition_keys) AS key, {price} AS price"
+        attributes = f"  partitions: {{type: static, keys: [{declared}], column: key, ranges: true}}\n"
+        [result] = shop.run(sql, attributes, keys)
+        assert result.success
+
+    def prices() -> dict[str, int]:
+        inside = {row["key"]: row["price"] for row in ask("read", ORDERS)["rows"]}
+        assert {row["key"]: row["price"] for row in shop.rows_outside} == inside
+        assert len(shop.rows_outside) == len(inside)
+        return inside
+
+    run(1, ("a/1", "c"))
+    assert prices() == {"a/1": 1, "b": 1, "c": 1}
+    run(2, ("b", "c"))
+    assert prices() == {"a/1": 1, "b": 2, "c": 2}
+    ask("rollback", ORDERS, "--partition", "b", "--reason", "wrong")
+    assert prices() == {"a/1": 1, "b": 1, "c": 2}
+    run(3, ("a/1", "a/1"), "'a/1', b")
+    assert prices() == {"a/1": 3, "b": 1}
+    assert shop.refreshed() == 0
+
+
+TYPES = {
+    "flag": ("true", True),
+    "tiny": ("7Y", 7),
+    "small": ("-300S", -300),
+    "number": ("2147483647", 2147483647),
+    "large": ("9223372036854775807L", 9223372036854775807),
+    "real": ("1.5F", 1.5),
+    "exact": ("-0.1D", -0.1),
+    "amount": ("12345678901234567890.123456789BD", Decimal("12345678901234567890.123456789")),
+    "text": ("'é \\\\ \"q\" \\n 😀'", 'é \\ "q" \n 😀'),
+    "raw": ("X'00FF10'", b"\x00\xff\x10"),
+    "day": ("DATE'0001-01-01'", dt.date(1, 1, 1)),
+    "at": (
+        "TIMESTAMP_LTZ'2026-03-29 01:30:00.123456Z'",
+        dt.datetime(2026, 3, 29, 1, 30, 0, 123456, dt.UTC),
+    ),
+    "wall": ("TIMESTAMP_NTZ'2026-03-29 02:30:00.000001'", dt.datetime(2026, 3, 29, 2, 30, 0, 1)),  # noqa: DTZ001
+    "list": ("array(1, NULL)", [1, None]),
+    "record": ("named_struct('a', 1, 'b', array(named_struct('c', 'x')))", {"a": 1, "b": [{"c": "x"}]}),
+    "pairs": ("map('k', 1.5D)", [("k", 1.5)]),
+    "nothing": ("CAST(NULL AS INT)", None),
+}
+
+
+@guarantee("returns values of every type as they were, also to other programs", without=["ledger"])
+def test_types_come_back(shop: Shop) -> None:
+    columns = ", ".join(f"{sql} AS {name}" for name, (sql, _) in TYPES.items())
+    version = shop.publish(f"SELECT {columns}")
+    assert shop.rows_outside == [{name: value for name, (_, value) in TYPES.items()}]
+    [row] = shop.store.read([version]).collect()
+    expected = shop.spark.sql(f"SELECT {columns}")
+    assert shop.store.read([version]).dtypes == expected.dtypes
+    assert row == expected.collect()[0]
+
+
+@guarantee("is refused before anything is written if the format lacks a type", without=["files", "ledger"])
+def test_other_types_are_refused(shop: Shop) -> None:
+    for value, type in {"parse_json('1')": "variant", "INTERVAL '1' DAY": "interval day"}.items():
+        with pytest.raises(SchemaMismatch, match=f"{ORDERS}: .* cannot store .*the type {type}"):
+            shop.store.write(shop.spark.sql(f"SELECT {value} AS odd"), dataset=ORDERS, tag=new_tag())
+    assert shop.store.tags(ORDERS) == []
+
+
+NAMES = [
+    "a.b",
+    "a b",
+    "é",
+    "order",
+    "x,y;z",
+    "{}()",
+    "it's",
+    'say "hi"',
+    "back\\slash",
+    "100%",
+    "a=b",
+    "#",
+    "UPPER",
+]
+
+
+@guarantee("returns any column name, also to other programs")
+def test_hostile_names_come_back(shop: Shop) -> None:
+    columns = ", ".join(f"{place} AS `{name}`" for place, name in enumerate(NAMES))
+    shop.publish(f"SELECT {columns}")
+    expected = {name: place for place, name in enumerate(NAMES)}
+    assert shop.rows_outside == ask("read", ORDERS)["rows"] == [expected]
+
+
+@guarantee("is published without rows like any other")
+def test_an_empty_version_is_published(shop: Shop) -> None:
+    shop.publish(THREE)
+    empty = shop.publish(f"{THREE} WHERE id < 0")
+    assert empty.row_count == 0
+    assert shop.rows_outside == ask("read", ORDERS)["rows"] == []
+    assert shop.store.first_rows(empty, 3) == []
+    shop.publish(THREE)
+    assert ids(shop.rows_outside) == [0, 1, 2]
+
+
+@guarantee("sets rows aside that fail a check, and other programs do not find them")
+def test_rows_are_set_aside(shop: Shop) -> None:
+    checks = "  checks: [{name: early, sql: id < 4, quarantine: true}]\n"
+    version = shop.publish(FIVE, checks)
+    assert ids(shop.rows_outside) == ids(ask("read", ORDERS)["rows"]) == [0, 1, 2, 3]
+    assert version.row_count == 4
+    assert len(ask("read", ORDERS, "--head", "2")["rows"]) == 2
+
+
+@guarantee("has its row count and the bounds of its columns")
+def test_statistics_are_kept(shop: Shop) -> None:
+    [written] = shop.store.write(shop.spark.range(2, 9), dataset=ORDERS, tag=new_tag())
+    assert written.row_count == 7
+    assert written.statistics["id"] == {"null_count": 0, "min": 2, "max": 8}
+
+
+@guarantee(
+    "stays readable if another program drops the store's reference, which `headrace manifests` restores"
+)
+def test_a_dropped_reference_is_restored(shop: Shop) -> None:
+    first = shop.publish(THREE)
+    shop.publish(FIVE)
+    shop.outside.drop(ORDERS)
+    assert ids(ask("read", ORDERS)["rows"]) == [0, 1, 2, 3, 4]
+    assert ids(ask("read", ORDERS, "--version", first.tag)["rows"]) == [0, 1, 2]
+    assert shop.refreshed() == 1
+    assert ids(shop.rows_outside) == [0, 1, 2, 3, 4]
+    ask("rollback", ORDERS, "--reason", "wrong")
+    assert ids(shop.rows_outside) == [0, 1, 2]
+
+
+@guarantee("never overwrites rows that another program wrote to its table", without=["files", "ledger"])
+def test_other_programs_rows_are_not_overwritten(shop: Shop) -> None:
+    shop.publish(THREE)
+    shop.outside.intrude(ORDERS)
+    [result] = shop.run(FIVE)
+    assert result.success
+    assert len(shop.rows_outside) == 4
+    [problem] = refused_references()
+    assert "Another program" in problem
+    assert "does not overwrite it" in problem
+    assert ids(ask("read", ORDERS)["rows"]) == [0, 1, 2, 3, 4]
+    shop.outside.restore(ORDERS)
+    assert shop.refreshed() == 1
+    assert ids(shop.rows_outside) == [0, 1, 2, 3, 4]
+
+
+def test_the_documented_table_is_that_of_the_tests() -> None:
+    guarantees = [
+        each.guarantee
+        for each in globals().values()
+        if isinstance(getattr(each, "guarantee", None), Guarantee)
+    ]
+    documented = (REPOSITORY / "docs" / "stores.md").read_text(encoding="utf-8")
+    assert table(guarantees, ["files", "iceberg", "delta"]) in documented
