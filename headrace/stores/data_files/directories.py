@@ -13,6 +13,7 @@ from headrace.stores.checks.readback import PARTITION
 from headrace.stores.checks.summary import Summary
 from headrace.stores.columns import schema_text
 from headrace.stores.data_files.partitions import COLUMN
+from headrace.stores.data_files.reading import loaded
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -57,16 +58,11 @@ class OutputDirectories:
         from pyspark.sql import functions as F
 
         schema = schema_text(self.columns)
-        reader = (
-            self.session.read.format(self.format).options(**self.options).option("__globPaths__", "false")
-        )
+        reader = self.session.read.format(self.format).options(**self.options)
         locations = [output_directory.location for output_directory in output_directories]
         if len(output_directories) == 1:
-            return (
-                reader.schema(schema)
-                .load(locations)
-                .withColumn(PARTITION, F.lit(output_directories[0].partition).cast("string"))
-            )
+            key = F.lit(output_directories[0].partition).cast("string")
+            return loaded(reader.schema(schema), locations).withColumn(PARTITION, key)
         reader = reader.schema(f"{schema}, {quoted(COLUMN)} string").option("basePath", self.root)
         names = [F.col(quoted(column.name)) for column in self.columns]
-        return reader.load(locations).select(*names, F.col(COLUMN).alias(PARTITION))
+        return loaded(reader, locations).select(*names, F.col(COLUMN).alias(PARTITION))

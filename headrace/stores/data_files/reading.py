@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
@@ -18,9 +19,10 @@ from headrace.stores.data_files.options import reader_options
 from headrace.stores.writes import OutputFormat
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
 _BY_POSITION = "csv"
+_PATTERN = re.compile(r"[{}\[\]*?\\]")  # by which Hadoop recognises one
 _MAX_CONCURRENT_LISTINGS = 16  # listing an object store is mostly waiting
 
 
@@ -84,8 +86,18 @@ def scan(
 ) -> DataFrame:
     """Return a frame over all files at the locations, which are taken literally even if they look like patterns."""
     # The DDL is parsed locally once; a schema object would need a round trip with Spark Connect.
-    reader = session.read.format(format).schema(schema_text(columns)).options(**options)
-    return reader.option("__globPaths__", "false").load(list(locations))
+    return loaded(session.read.format(format).schema(schema_text(columns)).options(**options), locations)
+
+
+def loaded(reader: DataFrameReader, locations: Sequence[str]) -> DataFrame:
+    """Load the locations, which are taken literally even if they look like patterns.
+
+    Of several locations at once, Spark 4.3 reads each as often as there are some that look like patterns.
+    """
+    literal = reader.option("__globPaths__", "false")
+    together = not any(map(_PATTERN.search, locations))
+    parts = [list(locations)] if together else [[location] for location in locations]
+    return reduce(lambda one, other: one.unionAll(other), map(literal.load, parts))
 
 
 def _scan(session: SparkSession, versions: Sequence[Version], columns: Sequence[Column]) -> DataFrame:

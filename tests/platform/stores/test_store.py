@@ -19,6 +19,7 @@ from headrace.files.filesystem import LocalFiles, local_path
 from headrace.files.formats import FORMATS
 from headrace.files.hadoop import HadoopFiles
 from headrace.files.sizes import size_of
+from headrace.severity import Severity
 from headrace.spark.errors import CorruptInput, SchemaMismatch, StoreUnavailable
 from headrace.stores.data_files.partitions import escaped
 from headrace.stores.files.store import FilesStore
@@ -80,6 +81,20 @@ def test_a_range_is_one_write_of_many_versions(
     together = store.read(versions)
     assert together.columns == ["n", "hour"]
     assert sorted(together.groupBy("hour").count().collect()) == [(KEYS[0], 10), (KEYS[1], 10)]
+
+
+@pytest.mark.parametrize("place", ["a?b", "a[x]b", "{a,b}", "a*"])
+def test_partitions_in_a_place_that_looks_like_a_pattern_are_read_once(
+    spark: SparkSession, version: Any, tmp_path: Path, place: str
+) -> None:
+    store = FilesStore(spark, (tmp_path / place).as_uri())
+    check = Check("even", "sql", None, {"expression": "id % 2 = 0"}, Severity.WARNING)
+    keys = PartitionWrite("CAST(id % 3 AS STRING)", ("0", "1", "2"))
+    frame = spark.range(6).selectExpr("id", "1 AS one")
+    written = store.write(frame, dataset="shop/orders", tag=new_tag(), partition=keys, checks=[check])
+    assert [each.check_results[0].failed_rows for each in written] == [1, 1, 1]
+    read = store.read([version(each) for each in written])
+    assert sorted(row.id for row in read.collect()) == [0, 1, 2, 3, 4, 5]
 
 
 def test_a_range_writes_one_file_a_small_partition(spark: SparkSession, store: FilesStore) -> None:
