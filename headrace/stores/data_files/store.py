@@ -105,8 +105,8 @@ class DataFileStore:
 
     def location(self, dataset: str, tag: str, base_uri: str | None = None) -> str:
         """Return the directory of a dataset's tag; `base_uri` if it is not the configured warehouse."""
-        root = dataset_root(base_uri or self._warehouse, dataset, self.folder)
-        return f"{root}/{tag}"
+        root = normalised(base_uri) if base_uri else self._warehouse
+        return f"{dataset_root(root, dataset, self.folder)}/{tag}"
 
     def tags(self, dataset: str, base_uri: str | None = None) -> list[str]:
         """Return the tags with files of the dataset, whether the catalog knows them or not."""
@@ -125,6 +125,6 @@ class DataFileStore:
         files_for(location, self._session).delete(location)
 
 
-def dataset_root(base_uri: str, dataset: str, folder: str) -> str:
-    """Return the directory with the tags of a dataset, below the warehouse or a base URI of its own."""
-    return "/".join(filter(None, [normalised(base_uri), dataset, folder]))
+def dataset_root(root: str, dataset: str, folder: str) -> str:
+    """Return the directory with the tags of a dataset, below its normalised warehouse or base URI."""
+    return "/".join(filter(None, [root, dataset, folder]))

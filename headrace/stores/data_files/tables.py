@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from headrace.catalog.locators import SnapshotLocator
 from headrace.catalog.records import Check, Column, Version
+from headrace.files.filesystem import normalised
 from headrace.files.formats import PARQUET
 from headrace.spark.errors import StoreUnavailable
 from headrace.spark.session import configured
@@ -52,12 +53,15 @@ class TableStore(DataFileStore, ABC):
         self,
         dataset: str,
         tag: str,
-        base_uri: str,
+        root: str,
         columns: Sequence[Column],
         written: Sequence[WrittenVersion],
     ) -> SnapshotLocator:
         """Commit the written files where readers of the table do not see them, if the format can; returns how to find
-        them. Raises StoreUnavailable."""
+        them.
+
+        root: the normalised warehouse or base URI. Raises StoreUnavailable.
+        """
 
     @abstractmethod
     def planned_files(self, version: Version) -> list[str]:
@@ -78,7 +82,7 @@ class TableStore(DataFileStore, ABC):
         checks: Sequence[Check] = (),
         partition: PartitionWrite | None = None,
     ) -> list[WrittenVersion]:
-        base_uri = (output.location if output is not None else None) or self._warehouse
+        base_uri = output.location if output is not None else None
         conforming = conformed(df, columns, dataset)
         self.require_storable(dataset, conforming, self.location(dataset, tag, base_uri))
         with configured(self._session, _OF_ANY_READER):
@@ -91,7 +95,8 @@ class TableStore(DataFileStore, ABC):
                 checks=checks,
                 partition=partition,
             )
-        locator = self.stage(dataset, tag, base_uri, conforming, written)
+        root = normalised(base_uri) if base_uri else self._warehouse
+        locator = self.stage(dataset, tag, root, conforming, written)
         return [dataclasses.replace(each, locator=locator) for each in written]
 
     @override

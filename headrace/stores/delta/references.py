@@ -15,7 +15,7 @@ from datetime import UTC, date, datetime
 from deltalake.transaction import AddAction
 
 from headrace.catalog.records import Version
-from headrace.files.filesystem import Entry, Files, StoredFile, is_local
+from headrace.files.filesystem import Entry, Files, StoredFile, is_local, normalised
 from headrace.files.opening import files_for
 from headrace.queries.rows import PublishedRow
 from headrace.stores.checks.summary import Summary
@@ -25,7 +25,7 @@ from headrace.stores.data_files.partitions import directory
 from headrace.stores.data_files.reading import require_complete
 from headrace.stores.data_files.store import dataset_root
 from headrace.stores.delta.schemas import delta_schema
-from headrace.stores.delta.table import FOLDER, RUN, VERSION, commit, listed_files, opened
+from headrace.stores.delta.table import FOLDER, RUN, VERSION, commit, opened, own_files
 from headrace.stores.protocol import LazySession, Reference
 
 _MAX_CONCURRENT_FOOTERS = 16  # mostly waiting for an object store
@@ -44,9 +44,9 @@ def update_table(
     Raises StoreUnavailable, also where another program has written to the table, CorruptInput for files that are gone,
     and SchemaMismatch for partitions whose columns do not fit together.
     """
-    location = dataset_root(warehouse_uri, dataset, FOLDER)
+    location = dataset_root(normalised(warehouse_uri), dataset, FOLDER)
     table = opened(location)
-    listed = listed_files(table) if table is not None else set()
+    listed = own_files(table) if table is not None else set()
     found = {row.partition: _files(location, row.version, session) for row in rows}
     present = {key: _of_partition(listed, key) for key in [*found, *withdrawn]}
     changed = {key for key, paths in present.items() if paths != set(found.get(key, ()))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from deltalake import DeltaTable
@@ -10,12 +11,15 @@ from typing_extensions import override
 
 from headrace.catalog.locators import SnapshotLocator
 from headrace.catalog.records import Column, Version
+from headrace.spark.errors import StoreUnavailable
 from headrace.spark.failures import corrupt
 from headrace.stores.data_files.store import dataset_root
 from headrace.stores.data_files.tables import TableStore
 from headrace.stores.delta.schemas import delta_schema
-from headrace.stores.delta.table import FOLDER
+from headrace.stores.delta.table import FOLDER, listed_files
 from headrace.stores.writes import WrittenVersion
+
+_DECODED = re.compile(r"%[0-9A-Fa-f]{2}|\\")
 
 
 class DeltaStore(TableStore):
@@ -26,17 +30,22 @@ class DeltaStore(TableStore):
     @override
     def require_storable(self, dataset: str, columns: Sequence[Column], location: str) -> None:
         delta_schema(dataset, columns)
+        if _DECODED.search(location):
+            raise StoreUnavailable(
+                f"Delta cannot use {location}: deltalake decodes '%' and '\\' in a path. Set HEADRACE_WAREHOUSE to "
+                "another place."
+            )
 
     @override
     def stage(
         self,
         dataset: str,
         tag: str,
-        base_uri: str,
+        root: str,
         columns: Sequence[Column],
         written: Sequence[WrittenVersion],
     ) -> SnapshotLocator:
-        return SnapshotLocator(dataset_root(base_uri, dataset, FOLDER), tag)
+        return SnapshotLocator(dataset_root(root, dataset, FOLDER), tag)
 
     @override
     def planned_files(self, version: Version) -> list[str]:
@@ -56,7 +65,8 @@ class DeltaStore(TableStore):
                 locator.table,
                 f"{obstacle}, and Spark reads its files as plain Parquet; have its owner rewrite the table without",
             )
-        return table.file_uris()
+        root = locator.table.rstrip("/")
+        return [path if ":/" in path else f"{root}/{path}" for path in sorted(listed_files(table))]
 
 
 def _obstacle(table: DeltaTable) -> str | None:

@@ -36,11 +36,16 @@ def opened(location: str) -> DeltaTable | None:
 
 
 def listed_files(table: DeltaTable) -> set[str]:
-    """Return the paths of the table's files, below its directory.
+    """Return the paths of the table's files, below its directory."""
+    return {unquote(path) for path in table.get_add_actions().column("path").to_pylist()}
+
+
+def own_files(table: DeltaTable) -> set[str]:
+    """Return the paths of the table's files.
 
     Raises StoreUnavailable if another program has added files, which the next commit would remove.
     """
-    paths = {unquote(path) for path in table.get_add_actions().column("path").to_pylist()}
+    paths = listed_files(table)
     for path in sorted(paths):
         if not any(map(is_tag, path.split("/"))):
             raise StoreUnavailable(

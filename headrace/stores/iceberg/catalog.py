@@ -64,9 +64,9 @@ def _load() -> Catalog:
     return load_catalog(settings.organisation, type="sql", uri=uri)
 
 
-def table_location(base_uri: str, dataset: str) -> str:
-    """Return the directory of a dataset's table."""
-    return dataset_root(base_uri, dataset, FOLDER)
+def table_location(root: str, dataset: str) -> str:
+    """Return the directory of a dataset's table, below its normalised warehouse or base URI."""
+    return dataset_root(root, dataset, FOLDER)
 
 
 def identifier(dataset: str) -> tuple[str, ...]:

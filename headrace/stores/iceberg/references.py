@@ -8,7 +8,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH
 
 from headrace.catalog.records import Version
-from headrace.files.filesystem import is_local
+from headrace.files.filesystem import is_local, normalised
 from headrace.files.opening import files_for
 from headrace.queries.rows import PublishedRow
 from headrace.stores.columns import merged_columns
@@ -39,7 +39,7 @@ def update_main(
     StoreUnavailable, also where `main` is at another program's snapshot, CorruptInput for files that are gone, and
     SchemaMismatch for partitions whose columns do not fit together.
     """
-    location = table_location(warehouse_uri, dataset)
+    location = table_location(normalised(warehouse_uri), dataset)
     with opened() as catalog:
         changed = committed(
             lambda: dataset_table(catalog, dataset, location),

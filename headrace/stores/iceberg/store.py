@@ -46,7 +46,7 @@ class IcebergStore(TableStore):
         self,
         dataset: str,
         tag: str,
-        base_uri: str,
+        root: str,
         columns: Sequence[Column],
         written: Sequence[WrittenVersion],
     ) -> SnapshotLocator:
@@ -55,7 +55,7 @@ class IcebergStore(TableStore):
             for each in written
             for entry in files_for(each.location, self._session).listing(each.location)
         ]
-        location = table_location(base_uri, dataset)
+        location = table_location(root, dataset)
         with opened() as catalog, self.explained(location):
             snapshot = committed(
                 lambda: dataset_table(catalog, dataset, location),

@@ -22,7 +22,7 @@ from headrace.settings import settings
 from headrace.stores.protocol import Store
 from headrace.stores.store import OpenStores
 from tests.platform.acme.installed import acme_installed
-from tests.platform.projects import load_project, write_project
+from tests.platform.projects import Project, load_project, write_project
 from tests.platform.stores.conformance.guarantees import Guarantee
 from tests.platform.stores.conformance.outside import OUTSIDE, Outside, Rows
 
@@ -46,16 +46,19 @@ class Shop:
     def rows_outside(self) -> Rows:
         return sorted(self.outside.rows(ORDERS), key=lambda row: str(sorted(row.items())))
 
-    def run(
-        self, sql: str, attributes: str = "", partitions: tuple[str, str] | None = None, more: str = ""
-    ) -> list[dg.ExecuteInProcessResult]:
-        """Declare the dataset with this SQL and materialize it."""
+    def declare(self, sql: str, attributes: str = "") -> Project:
+        """Declare the dataset with this SQL."""
         declaration = (
             f"type: headrace.Dataset\nattributes:\n  key: {ORDERS}\n  output: {{store: {self.name}}}\n"
-            f"  allow_breaking_schema_change: true\n  sql: {json.dumps(sql, ensure_ascii=False)}\n{attributes}{more}"
+            f"  allow_breaking_schema_change: true\n  sql: {json.dumps(sql, ensure_ascii=False)}\n{attributes}"
         )
-        project = load_project(write_project(self.root, "shop", declaration), self.engine)
-        return project.materialize(ORDERS, partitions=partitions)
+        return load_project(write_project(self.root, "shop", declaration), self.engine)
+
+    def run(
+        self, sql: str, attributes: str = "", partitions: tuple[str, str] | None = None
+    ) -> list[dg.ExecuteInProcessResult]:
+        """Declare and materialize it."""
+        return self.declare(sql, attributes).materialize(ORDERS, partitions=partitions)
 
     def publish(self, sql: str, attributes: str = "") -> Version:
         """Run it, and return the version that is now published."""
@@ -114,9 +117,8 @@ def shop(
     spark.conf.unset("spark.sql.parquet.outputTimestampType")
 
 
-def refused_references() -> list[str]:
-    """Return the problems that `headrace manifests` reports."""
-    result = CliRunner().invoke(app, ["manifests", ORDERS, "--json"])
+def refused(*words: str) -> str:
+    """Run a command that fails, and return its message."""
+    result = CliRunner().invoke(app, [*words, "--json"])
     assert result.exit_code == 1
-    problems: list[str] = json.loads(result.stdout)["problems"]
-    return problems
+    return result.stderr

@@ -1,0 +1,146 @@
+"""A run that dies between two steps: catalog and table agree again after the next run, or `headrace manifests`."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import CommitStateUnknownException
+
+from headrace.orchestration.garbage import garbage
+from headrace.settings import settings
+from headrace.stores.store import OpenStores
+from headrace.stores.tags import new_tag
+from tests.paths import REPOSITORY
+from tests.platform.projects import failure
+from tests.platform.stores.conformance.conftest import ORDERS, Shop, ask, refused
+from tests.platform.stores.conformance.guarantees import guarantee
+from tests.platform.stores.conformance.test_guarantees import FIVE, THREE, ids
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from unittest import mock
+from headrace.database.connection import connect
+from tests.platform.projects import load_project
+
+def kill(*arguments, **named):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+with mock.patch(sys.argv[2], kill):
+    load_project(Path(sys.argv[1]), connect()).materialize()
+"""
+BEFORE_STAGING = "headrace.stores.iceberg.store.stage"
+BEFORE_PUBLISHING = "headrace.execution.materialization._publish"
+BEFORE_REFERENCES = "headrace.execution.reporting.update_references"
+
+
+def kill(shop: Shop, step: str) -> None:
+    """Materialize FIVE in a process that is killed when it begins a step."""
+    shop.declare(FIVE)
+    run = subprocess.run(
+        [sys.executable, "-c", KILLED, str(shop.root), step],
+        cwd=REPOSITORY,
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        check=False,
+        timeout=300,
+    )
+    assert run.returncode == -signal.SIGKILL, run.stderr.decode()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [BEFORE_STAGING, BEFORE_PUBLISHING])
+@guarantee("is garbage after a kill -9 before its publish", without=["files", "delta", "ledger"])
+def test_a_run_killed_before_its_publish_leaves_garbage(shop: Shop, step: str) -> None:
+    first = shop.publish(THREE)
+    kill(shop, step)
+    assert ids(shop.rows_outside) == ids(ask("read", ORDERS)["rows"]) == [0, 1, 2]
+    stores = OpenStores(shop.spark, settings().warehouse_uri)
+    left = garbage(shop.engine, stores, now=datetime.now(UTC) + timedelta(days=2))
+    assert [each.store for each in left] == [shop.name]
+    second = shop.publish(FIVE)
+    assert ids(shop.rows_outside) == [0, 1, 2, 3, 4]
+    stores.named(shop.name).delete(ORDERS, left[0].tag)
+    assert set(shop.store.tags(ORDERS)) == {first.tag, second.tag}
+    assert ids(shop.rows_outside) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.slow
+@guarantee(
+    "is published after a kill -9 between publish and reference, which `headrace manifests` moves",
+    without=["files", "ledger"],
+)
+def test_a_run_killed_after_its_publish_is_completed(shop: Shop) -> None:
+    shop.publish(THREE)
+    kill(shop, BEFORE_REFERENCES)
+    assert ids(ask("read", ORDERS)["rows"]) == [0, 1, 2, 3, 4]
+    assert ids(shop.rows_outside) == [0, 1, 2]
+    assert shop.refreshed() == 1
+    assert ids(shop.rows_outside) == [0, 1, 2, 3, 4]
+    assert shop.refreshed() == 0
+
+
+@guarantee("is staged once by each of several runs at the same time", without=["ledger"])
+def test_runs_stage_at_the_same_time(shop: Shop) -> None:
+    shop.publish(THREE)
+    tags = [new_tag() for _ in range(4)]
+    store = shop.store
+
+    def write(number: int) -> int:
+        frame = shop.spark.range(number).withColumnRenamed("id", f"column_{number}")
+        [written] = store.write(frame, dataset=ORDERS, tag=tags[number])
+        return written.row_count
+
+    with ThreadPoolExecutor(4) as runs:
+        assert list(runs.map(write, range(4))) == [0, 1, 2, 3]
+    assert set(store.tags(ORDERS)) == {*tags, shop.published.tag}
+    assert ids(shop.rows_outside) == [0, 1, 2]
+    for tag in tags:
+        store.delete(ORDERS, tag)
+    assert shop.refreshed() == 0
+
+
+@guarantee(
+    "is garbage if the answer to the commit that stages it is lost, and published if that to the next is",
+    without=["files", "delta", "ledger"],
+)
+def test_a_lost_answer_leaves_garbage_or_a_published_version(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.publish(THREE)
+    commit, lost = SqlCatalog.commit_table, iter([True, False, True])
+
+    def commit_and_lose(*arguments: Any) -> Any:
+        answer = commit(*arguments)
+        if next(lost, False):
+            raise CommitStateUnknownException("the connection broke")
+        return answer
+
+    monkeypatch.setattr(SqlCatalog, "commit_table", commit_and_lose)
+    [result] = shop.run(FIVE)
+    assert "The Iceberg catalog cannot be used: the connection broke." in failure(result)
+    assert ids(shop.rows_outside) == [0, 1, 2]
+    shop.publish(FIVE)
+    assert ids(shop.rows_outside) == [0, 1, 2, 3, 4]
+    assert shop.refreshed() == 0
+
+
+@guarantee("stays at the version before if its files are gone", without=["ledger"])
+def test_files_that_are_gone_are_not_published_as_no_rows(shop: Shop) -> None:
+    first = shop.publish(THREE)
+    shop.publish(FIVE)
+    shop.store.delete(ORDERS, first.tag)
+    shop.outside.drop(ORDERS)
+    problem = refused("rollback", ORDERS, "--reason", "wrong")
+    assert re.search(
+        r"external readers still find .*(materialize it again|materialize the dataset again)", problem
+    )
