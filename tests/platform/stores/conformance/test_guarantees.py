@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from headrace.database.connection import transaction
 from headrace.orchestration.garbage import garbage
 from headrace.settings import settings
 from headrace.spark.errors import SchemaMismatch, StoreUnavailable
@@ -244,3 +245,20 @@ def test_other_programs_rows_are_not_overwritten(shop: Shop) -> None:
     shop.outside.restore(ORDERS)
     assert shop.refreshed() == 1
     assert ids(shop.rows_outside) == [0, 1, 2, 3, 4]
+
+
+@guarantee("is deleted when it expires, and the published one stays, also for other programs")
+def test_expired_versions_are_deleted(shop: Shop) -> None:
+    first = shop.publish(THREE, "  keep: {versions: 1}\n")
+    second = shop.publish(FIVE, "  keep: {versions: 1}\n")
+    with transaction(shop.engine) as cursor:
+        cursor.execute("UPDATE catalog.dataset_version SET produced_at = produced_at - interval '3 days'")
+        cursor.execute("UPDATE catalog.pointer_move SET moved_at = moved_at - interval '3 days'")
+    deleted = ask("retention", "--delete", "--hours", "0")
+    assert [each["tag"] for each in deleted["versions"]] == [first.tag]
+    assert shop.store.tags(ORDERS) == [second.tag]
+    assert ids(shop.rows_outside) == ids(ask("read", ORDERS)["rows"]) == [0, 1, 2, 3, 4]
+    assert f"version {first.tag} of {ORDERS} expired at" in refused("rollback", ORDERS, "--to", first.tag)
+    assert shop.refreshed() == 0
+    shop.publish(THREE, "  keep: {versions: 1}\n")
+    assert ids(shop.rows_outside) == [0, 1, 2]
