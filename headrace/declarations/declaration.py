@@ -389,10 +389,14 @@ class Sla(RunLimits):
 class Keep(Part):
     """Which versions stay: those that any of these keeps, and those that are in use."""
 
-    versions: Annotated[int | None, Field(ge=1, description="The newest ones, of each partition.")] = None
-    days: Annotated[int | None, Field(ge=1, description="Those that are not yet so many days old.")] = None
+    versions: Annotated[
+        int | None, Field(ge=1, le=10_000, description="The newest ones, of each partition.")
+    ] = None
+    days: Annotated[
+        int | None, Field(ge=1, le=10_000, description="Those that are not yet so many days old.")
+    ] = None
     month_ends: Annotated[
-        int | None, Field(ge=1, description="The last one of each of the last months, in UTC.")
+        int | None, Field(ge=1, le=10_000, description="The last one of each of the last months, in UTC.")
     ] = None
     hold: Annotated[
         str | None, Field(min_length=1, description="Why nothing may be deleted, such as a legal case.")

@@ -42,3 +42,9 @@ CREATE OR REPLACE FUNCTION catalog.archivable_runs(
     )
     SELECT cold.run_id, cold.start_ts FROM cold WHERE cold.run_id NOT IN (SELECT kept.run_id FROM kept)
 $$;
+
+-- Return a number of a retention rule; null for anything else. A registration over HTTP may have any metadata, which must
+-- not stop the retention of other datasets.
+CREATE OR REPLACE FUNCTION catalog.kept_number(value jsonb) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN jsonb_typeof(value) = 'number' THEN greatest(1, least(value::numeric, 10000))::integer END
+$$;

@@ -2,13 +2,14 @@
 -- first, each with why it stays; `kept` null: it expires. Versions that one run wrote share a tag, and expire together.
 WITH rule AS (
     SELECT dataset_id, full_name,
-           (metadata_json -> 'keep' ->> 'versions')::integer AS versions,
-           make_interval(days => (metadata_json -> 'keep' ->> 'days')::integer) AS age,
-           make_interval(months => (metadata_json -> 'keep' ->> 'month_ends')::integer) AS months,
+           catalog.kept_number(metadata_json -> 'keep' -> 'versions') AS versions,
+           make_interval(days => catalog.kept_number(metadata_json -> 'keep' -> 'days')) AS age,
+           make_interval(months => catalog.kept_number(metadata_json -> 'keep' -> 'month_ends')) AS months,
            metadata_json -> 'keep' ->> 'hold' AS hold
     FROM catalog.dataset
     WHERE organisation_id = %(organisation)s
       AND jsonb_typeof(metadata_json -> 'keep') = 'object'
+      AND NOT metadata_json ? 'external'
       AND (%(dataset)s::text IS NULL OR full_name = %(dataset)s)
 ), placed AS (
     SELECT rule.*, version.dataset_version_id, version.partition_key, version.version_tag, version.produced_at,
@@ -18,8 +19,9 @@ WITH rule AS (
                AS is_month_end
     FROM rule
     JOIN catalog.dataset_version version USING (dataset_id)
-    WHERE NOT EXISTS (
-        SELECT FROM catalog.expired_version expired WHERE expired.dataset_version_id = version.dataset_version_id)
+    WHERE num_nonnulls(rule.versions, rule.age, rule.months, rule.hold) > 0
+      AND NOT EXISTS (
+          SELECT FROM catalog.expired_version expired WHERE expired.dataset_version_id = version.dataset_version_id)
     WINDOW newest AS (
                PARTITION BY version.dataset_id, version.partition_key
                ORDER BY version.produced_at DESC, version.dataset_version_id

@@ -35,6 +35,30 @@ class Case:
 
 
 CASES = {
+    "a rule that keeps nothing": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/kept
+          sql: SELECT 1 AS id
+          keep: {}
+        """,
+        5,
+        "keep",
+        "`keep` needs `versions`, `days`, `month_ends` or `hold`",
+    ),
+    "a rule that keeps no version": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/kept
+          sql: SELECT 1 AS id
+          keep: {versions: 0}
+        """,
+        5,
+        "keep.versions",
+        "greater than or equal to 1",
+    ),
     "check that is not an expression": Case(
         """\
         type: headrace.Dataset

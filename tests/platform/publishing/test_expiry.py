@@ -192,6 +192,17 @@ def test_an_expired_version_is_history_that_cannot_be_read(catalog: Engine, kept
     assert published.version.tag == second.tag
 
 
+@pytest.mark.parametrize(
+    "rule", [{"versions": "many"}, {"days": 1e30}, {"month_ends": -3, "hold": 1}, {"versions": None}]
+)
+def test_odd_rules_of_a_registration_stop_nothing(catalog: Engine, kept: Any, wrote: Any, rule: Any) -> None:
+    register(catalog, [DatasetRecord("mart/odd", "csv", metadata={"keep": rule})])
+    kept(versions=1)
+    wrote(30), wrote(10)
+
+    assert len(expire_versions(catalog, NOW)) == 1
+
+
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     rule=st.fixed_dictionaries(
