@@ -40,7 +40,7 @@ print(json.dumps({"jobs": len(estate.jobs), "edges": len(estate.edges), "finding
 SHOW = """
 import json, resource, sys, time
 import dagster as dg
-from headrace.declarations.estate.assets import estate_assets
+from headrace.estate_assets.assets import estate_assets
 from headrace.declarations.loading.known import known
 began = time.perf_counter()
 assets = estate_assets(known().estate, collapse_above=int(sys.argv[1]))

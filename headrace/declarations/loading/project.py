@@ -16,7 +16,6 @@ from headrace import garbage_collection
 from headrace.catalog.records import DatasetRecord, ProcessRecord
 from headrace.dagster_internals import disable_dagster_warnings
 from headrace.declarations.definition import external_asset, process_assets
-from headrace.declarations.estate.assets import EstateAssets, estate_assets
 from headrace.declarations.loading.broken import Division, divided, stub
 from headrace.declarations.loading.files import find, import_failure
 from headrace.declarations.loading.graph import LocatedPlan, consistent, divisions
@@ -27,6 +26,7 @@ from headrace.declarations.loading.known import (
     known_subjects,
     record_problems,
 )
+from headrace.estate_assets.assets import EstateAssets, estate_assets
 from headrace.execution.partitions import UNKNOWN_PARTITIONS
 from headrace.execution.plan import Plan, ProcessPlan
 from headrace.execution.problems import DeclarationError, relative_to

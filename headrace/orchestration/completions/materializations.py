@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from headrace.access.redaction import scrubbed
 from headrace.dagster_internals import DATA_VERSION_TAG
 from headrace.database.locks import alone
-from headrace.declarations.estate.keys import asset_key
+from headrace.estate_assets.keys import asset_key
 from headrace.events.pending_materializations import (
     PendingMaterialization,
     delete_delivered,

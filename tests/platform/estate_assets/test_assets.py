@@ -16,9 +16,9 @@ from sqlalchemy import Engine
 
 from headrace.catalog.records import Technology
 from headrace.database import connection as database
-from headrace.declarations.estate.assets import EstateAssets, asset_key, estate_assets
 from headrace.declarations.loading.known import NOTHING_KNOWN, CatalogContents, known
 from headrace.declarations.loading.project import LoadedProject, load
+from headrace.estate_assets.assets import EstateAssets, asset_key, estate_assets
 from headrace.estates.estates import scan
 from headrace.estates.rows import ConfirmedDataset, EstateProcess, EstateRows, ProcessName
 from headrace.settings import settings

@@ -10,8 +10,8 @@ import dagster as dg
 
 from headrace.catalog.records import Technology
 from headrace.dagster_internals import is_valid_owner
-from headrace.declarations.estate.graph import Drawing, Unit
-from headrace.declarations.estate.keys import unit_key
+from headrace.estate_assets.graph import Drawing, Unit
+from headrace.estate_assets.keys import unit_key
 from headrace.estates.rows import ConfirmedDataset, EstateProcess
 
 _KINDS = {

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 import dagster as dg
 
 from headrace.catalog.records import Technology
-from headrace.declarations.estate.graph import Drawing, draw
-from headrace.declarations.estate.keys import asset_key, unit_key
-from headrace.declarations.estate.specs import dataset_spec, unit_spec
+from headrace.estate_assets.graph import Drawing, draw
+from headrace.estate_assets.keys import asset_key, unit_key
+from headrace.estate_assets.specs import dataset_spec, unit_spec
 from headrace.estates.rows import EstateProcess, EstateRows, ProcessName
 from headrace.execution.plan import ExternalPlan, Plan, ProcessPlan
 

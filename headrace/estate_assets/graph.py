@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from headrace.declarations.estate.keys import unit_key
+from headrace.estate_assets.keys import unit_key
 from headrace.estates.rows import EstateProcess, ProcessName
 
 Unit = tuple[str, ...]  # the path of an asset key
