@@ -108,7 +108,8 @@ class Check:
 
     kind: a pandera built-in (`greater_than_or_equal_to`, `in_range`, `isin`, `str_matches`, ...), or `not_null`,
     `unique` (parameters: columns), `row_count` (min, max), `sql` (expression: true for a good row), `partition` (rows
-    belong to the partition), `pandera` (a custom check of a pandera model: model, check).
+    belong to the partition), `pandera` (a custom check of a pandera model: model, check), `references` and `reconcile`
+    (values or totals of an input).
     quarantine: rows that fail are set aside beside the version and do not block it.
     """
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import dagster as dg
-from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 from sqlglot import parse_one
 from sqlglot.errors import SqlglotError
 
@@ -166,6 +166,53 @@ class RowCount(dg.Model):
         return self
 
 
+def _expression(sql: str | None) -> str | None:
+    if sql is not None:
+        try:
+            parse_one(sql, dialect="spark")
+        except SqlglotError as error:
+            raise ValueError(f"{sql!r} is not a SQL expression") from error
+    return sql
+
+
+Expression = Annotated[str, AfterValidator(_expression)]
+
+
+class References(dg.Model):
+    """Values that exist in an input."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    columns: Annotated[list[str], Field(min_length=1, description="Columns of the dataset.")]
+    to: Annotated[str, Field(description="The input, by its name in the code.")]
+    keys: Annotated[
+        list[str] | None,
+        Field(description="The columns of the input, in the same order. Default: equal names."),
+    ] = None
+
+    @model_validator(mode="after")
+    def _pairs(self) -> References:
+        if self.keys is not None and len(self.keys) != len(self.columns):
+            raise ValueError("`columns` and `keys` have the same number of columns")
+        return self
+
+
+class Reconcile(dg.Model):
+    """A total that equals that of an input."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    input: Annotated[str, Field(alias="with", description="The input, by its name in the code.")]
+    sum: Annotated[
+        Expression | None,
+        Field(description="Column or SQL expression that is added up. Default: the rows are counted."),
+    ] = None
+    of: Annotated[
+        Expression | None, Field(description="The same of the input, if it is called otherwise there.")
+    ] = None
+    tolerance: Annotated[float, Field(ge=0, description="Greatest difference that is allowed.")] = 0
+
+
 class DatasetCheck(CheckFields):
     """A rule for complete rows or for the dataset."""
 
@@ -176,19 +223,13 @@ class DatasetCheck(CheckFields):
         list[str] | None, Field(min_length=1, description="Columns that together identify a row.")
     ] = None
     row_count: Annotated[RowCount | None, Field(description="The number of rows.")] = None
-    sql: Annotated[str | None, Field(description="SQL expression that is true, or null, for a good row.")] = (
-        None
-    )
-
-    @field_validator("sql")
-    @classmethod
-    def _is_expression(cls, sql: str | None) -> str | None:
-        if sql is not None:
-            try:
-                parse_one(sql, dialect="spark")
-            except SqlglotError as error:
-                raise ValueError(f"{sql!r} is not a SQL expression") from error
-        return sql
+    sql: Annotated[
+        Expression | None, Field(description="SQL expression that is true, or null, for a good row.")
+    ] = None
+    references: Annotated[
+        References | None, Field(description="Columns whose values, if they are not null, exist in an input.")
+    ] = None
+    reconcile: Annotated[Reconcile | None, Field(description="A total that equals that of an input.")] = None
 
     @model_validator(mode="after")
     def _row_by_row(self) -> DatasetCheck:
@@ -262,7 +303,9 @@ def _column_parameters(column: str, check: ColumnCheck) -> Mapping[str, Any]:
 
 
 def _default_name(check: DatasetCheck) -> str:
-    return f"unique_{'_'.join(check.unique)}" if check.unique else "row_count" if check.row_count else "sql"
+    if check.references:
+        return f"{'_'.join(check.references.columns)}_in_{check.references.to}"
+    return f"unique_{'_'.join(check.unique)}" if check.unique else check.rule
 
 
 def _dataset_parameters(check: DatasetCheck) -> Mapping[str, Any]:
@@ -270,4 +313,12 @@ def _dataset_parameters(check: DatasetCheck) -> Mapping[str, Any]:
         return {"columns": list(check.unique)}
     if check.row_count:
         return check.row_count.model_dump(exclude_none=True)
+    if check.references:
+        keys = check.references.keys or check.references.columns
+        return {"columns": check.references.columns, "to": check.references.to, "keys": keys}
+    if check.reconcile:
+        total = check.reconcile
+        found = total.sum or "1"
+        of = total.of or found
+        return {"with": total.input, "sum": found, "of": of, "tolerance": total.tolerance}
     return {"expression": check.sql}

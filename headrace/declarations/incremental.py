@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 import dagster as dg
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 from sqlglot import exp, parse_one
-from sqlglot.errors import SqlglotError
 
 from headrace.catalog.records import Check, DatasetRecord
+from headrace.declarations.checks import Expression
 from headrace.declarations.declaration import Name, Part
 from headrace.declarations.sources.origin import Origin
 from headrace.execution.plan import IncrementalPlan, InputPlan
@@ -51,7 +51,7 @@ class Incremental(Part):
         ),
     ] = None
     partition: Annotated[
-        str | None,
+        Expression | None,
         Field(
             description="append: the partition of the input that a row comes from, as a column of the result or an SQL "
             "expression over them (`date_trunc('month', day)`)."
@@ -65,7 +65,7 @@ class Incremental(Part):
         ),
     ] = None
     delete_when: Annotated[
-        str | None,
+        Expression | None,
         Field(
             description="merge: SQL expression over the result that is true for a row which deletes its keys "
             "(`op = 'D'`)."
@@ -86,16 +86,6 @@ class Incremental(Part):
             description="scd2: column with the time at which it ceases to be (exclusive); null while valid."
         ),
     ] = "valid_to"
-
-    @field_validator("partition", "delete_when")
-    @classmethod
-    def _is_expression(cls, sql: str | None) -> str | None:
-        if sql is not None:
-            try:
-                parse_one(sql, dialect="spark")
-            except SqlglotError as error:
-                raise ValueError(f"{sql!r} is not a SQL expression") from error
-        return sql
 
     @model_validator(mode="after")
     def _fields_of_its_mode(self) -> Incremental:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from headrace.catalog.locators import FILES_STORE
-from headrace.catalog.records import ProcessRecord, Technology
+from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
 from headrace.dagster_internals import FreshnessPolicy
 from headrace.declarations.attributes import (
     ComputationAttributes,
@@ -346,6 +346,7 @@ def _output(
                 f"{format.upper()} cannot store {each.type}",
                 "Choose another `format`, or write the column as text with to_json.",
             )
+    _compared_inputs_exist(product, inputs, record, part)
     for index, one in enumerate(product.notify):
         if one.names_partition and running.partitions is None:
             raise part.error(
@@ -363,6 +364,29 @@ def _output(
         notices=tuple(one.notice for one in product.notify),
         lineage=stated_lineage(product.lineage, inputs, [each.name for each in record.columns], part),
     )
+
+
+def _compared_inputs_exist(
+    product: Product, inputs: Sequence[InputPlan], record: DatasetRecord, part: Origin
+) -> None:
+    """Raise for a check that compares with something else than an input, or with columns that the schema lacks."""
+    aliases = [item.alias for item in inputs if not item.is_own]
+    known = [column.name for column in record.columns]
+    for index, check in enumerate(product.checks):
+        compared = check.references.to if check.references else check.reconcile and check.reconcile.input
+        if compared is not None and compared not in aliases:
+            raise part.error(
+                ("checks", index, check.rule),
+                f"no input is named {compared!r}",
+                f"The inputs are: {', '.join(aliases) or 'none'}.",
+            )
+        for column in check.references.columns if check.references and known else ():
+            if column not in known:
+                raise part.error(
+                    ("checks", index, "references"),
+                    f"{column!r} is not among the columns of the schema",
+                    f"The schema has: {', '.join(sorted(known))}.",
+                )
 
 
 def _no_run_limits(keyed: DatasetAttributes, origin: Origin) -> None:

@@ -6,7 +6,7 @@ written files are garbage below a version directory that no pointer names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -36,7 +36,7 @@ from headrace.execution.plan import FULL_REFRESH_TAG, OutputPlan, ProcessPlan, T
 from headrace.execution.registration import register
 from headrace.execution.reporting import PublishedOutput, Results, report, report_unchanged
 from headrace.execution.run_tokens import run_environment
-from headrace.execution.writing import MadeOf, draft, refuse_breaking_change, write
+from headrace.execution.writing import MadeOf, draft, refuse_breaking_change, with_input_checks, write
 from headrace.publishing.publication import generations, publish
 from headrace.publishing.runs import Attempt, attempt, record_inputs
 from headrace.spark.progress import progress
@@ -101,11 +101,12 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
             record_inputs(engine, current.run_id, current.number, pinned.all)
             for alias, choices in pinned.by_alias.items():
                 context.log.info("%s: %s", alias, described(choices) if choices else "no version yet")
+            hidden = _hidden(plan, pinned)
             with (
                 configured(session, plan.spark_conf),
                 restarted_after_full_disk(),
                 progress(session, context.log, spark.is_remote),
-                without_sensitive_values(_hidden(plan, pinned), explained_errors()),
+                without_sensitive_values(hidden, explained_errors()),
             ):
                 computed = _transform(context, engine, plan, spark, stores, pinned, keys, taking)
                 frames = computed.frames
@@ -124,6 +125,14 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                     )
                     for output in plan.outputs
                 ]
+                with stores.explained(plan.record.key):
+                    compared = _whole_inputs(plan, stores, taking, computed)
+                    written = [
+                        with_input_checks(
+                            output, each, stores.named(output.store), compared, totals_shown=not hidden
+                        )
+                        for output, each in zip(plan.outputs, written, strict=True)
+                    ]
             drafts = [
                 draft(
                     plan,
@@ -248,6 +257,19 @@ def _frame(
         return stores.read([choice.version for choice in choices])
     none = spark.session.createDataFrame([], schema_text(plan.outputs[0].record.columns))
     return aligned(stores.read([choice.version for choice in choices]), none) if choices else none
+
+
+def _whole_inputs(
+    plan: ProcessPlan, stores: OpenStores, taking: Intake | None, computed: _Computed
+) -> Callable[[str], DataFrame]:
+    """Return the inputs by alias, for checks: of what an incremental dataset grows from, everything that counts now."""
+
+    def input_of(alias: str) -> DataFrame:
+        if taking is not None and plan.incremental is not None and alias == plan.incremental.input:
+            return stores.read(list(taking.present.values()))
+        return computed.inputs[alias]
+
+    return input_of
 
 
 def _starts(context: dg.AssetExecutionContext, plan: ProcessPlan, taking: Intake) -> Mapping[str, datetime]:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import dagster as dg
 from sqlalchemy import Engine
 
 from headrace.catalog.column_lineage import LineageOfOutput
 from headrace.catalog.locators import locator_metadata
-from headrace.catalog.records import VersionDraft
+from headrace.catalog.records import Outcome, Version, VersionDraft
 from headrace.catalog.schema import classify
 from headrace.catalog.sensitivity import INHERITED
 from headrace.execution.code_state import code_state
 from headrace.execution.failures import SchemaChangeRefused
+from headrace.execution.input_checks import INPUT_KINDS, evaluated
 from headrace.execution.pinning import PartitionKey
 from headrace.execution.plan import OutputPlan, ProcessPlan
 from headrace.project import project_root
@@ -65,7 +67,7 @@ def write(
             replace(column, tags=(*column.tags, INHERITED)) if column.name in inherited else column
             for column in columns
         ],
-        checks=output.record.checks,
+        checks=[check for check in output.record.checks if check.kind not in INPUT_KINDS],
         partition=partition_write(plan, frame, keys),
     )
     rows = sum(version.row_count for version in written)
@@ -75,6 +77,55 @@ def write(
         replace(each, columns=tuple(replace(column, tags=tags[column.name]) for column in each.columns))
         for each in written
     ]
+
+
+def with_input_checks(
+    output: OutputPlan,
+    written: tuple[str, list[WrittenVersion]],
+    store: Store,
+    input_of: Callable[[str], DataFrame],
+    *,
+    totals_shown: bool,
+) -> tuple[str, list[WrittenVersion]]:
+    """Add the results of checks against inputs: one result for all partitions of the run."""
+    checks = [check for check in output.record.checks if check.kind in INPUT_KINDS]
+    if not checks:
+        return written
+    tag, versions = written
+    rows = store.read([_unpublished(output, tag, each) for each in versions])
+    results = evaluated(checks, rows, input_of, totals_shown=totals_shown)
+    return tag, [replace(each, check_results=(*each.check_results, *results)) for each in versions]
+
+
+def _unpublished(output: OutputPlan, tag: str, written: WrittenVersion) -> Version:
+    return Version(
+        version_id=uuid4(),
+        dataset=output.record.key,
+        partition=written.partition,
+        tag=tag,
+        location=written.location,
+        format=output.record.format,
+        columns=written.columns,
+        row_count=written.row_count,
+        byte_size=written.byte_size,
+        file_count=written.file_count,
+        checksum=written.checksum,
+        schema_hash="",
+        code_version=None,
+        fingerprint=None,
+        run_id=None,
+        outcome=Outcome.BLOCKED,
+        created_at=datetime.now(UTC),
+        metadata=_stored_as(output, written),
+    )
+
+
+def _stored_as(output: OutputPlan, written: WrittenVersion) -> dict[str, Any]:
+    """Return the metadata by which a store reads a version."""
+    return {
+        "options": dict(written.read_options),
+        **locator_metadata(output.store, written.locator),
+    }
 
 
 def refuse_breaking_change(engine: Engine, output: OutputPlan, frame: DataFrame) -> None:
@@ -136,9 +187,8 @@ def draft(
         quarantine_rows=written.quarantine_rows,
         metadata={
             **output.record.metadata,
-            "options": dict(written.read_options),
             "code": code_state(project_root()),
-            **locator_metadata(output.store, written.locator),
+            **_stored_as(output, written),
             **made_of.taken_in,
         },
         lineage=lineage,

@@ -58,6 +58,45 @@ CASES = {
         5,
         "keep.versions",
         "greater than or equal to 1",
+    "reference to something else than an input": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT id FROM good
+          checks:
+            - references: {columns: [id], to: orders}
+        """,
+        6,
+        "checks.0.references",
+        "no input is named 'orders'",
+    ),
+    "reference of a column that the schema lacks": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT id FROM good
+          schema: {columns: {id: int}}
+          checks:
+            - references: {columns: [number], to: good, keys: [id]}
+        """,
+        7,
+        "checks.0.references",
+        "'number' is not among the columns of the schema",
+    ),
+    "references with a key too few": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/bad
+          sql: SELECT id FROM good
+          checks:
+            - references: {columns: [a, b], to: good, keys: [a]}
+        """,
+        6,
+        "checks.0.references",
+        "`columns` and `keys` have the same number of columns",
     ),
     "check that is not an expression": Case(
         """\
