@@ -43,7 +43,7 @@ DECLARATION = (
 BOUNDARIES = [
     "before:attempt",
     "before:pin",
-    "before:_transform",
+    "before:compute",
     "before:write",
     "before:publish",
     "after:publish",
@@ -51,7 +51,7 @@ BOUNDARIES = [
     "after:report",
 ]
 JVM_NEEDED = ["jvm:write"]
-JVM_NOT_NEEDED = ["jvm:_transform", "jvm:publish", "jvm:report"]  # a transform begins with a JVM that lives
+JVM_NOT_NEEDED = ["jvm:compute", "jvm:publish", "jvm:report"]  # a transform begins with a JVM that lives
 RANDOM = [f"at random, {number}" for number in range(3)]
 
 
