@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 INPUT_KINDS = frozenset({"references", "reconcile"})
 
 
+def checks_of_store(checks: Sequence[Check]) -> list[Check]:
+    """Return the checks that a store evaluates while it writes."""
+    return [check for check in checks if check.kind not in INPUT_KINDS]
+
+
 def evaluated(
     checks: Sequence[Check],
     rows: DataFrame,

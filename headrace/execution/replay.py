@@ -18,6 +18,7 @@ from headrace.context import current_context
 from headrace.errors import CatalogError
 from headrace.execution.code_state import code_state
 from headrace.execution.failures import explained_errors
+from headrace.execution.input_checks import checks_of_store
 from headrace.execution.masking import without_sensitive_values
 from headrace.execution.partitions import sql_parameters
 from headrace.execution.plan import OutputPlan, ProcessPlan, TransformContext
@@ -119,7 +120,7 @@ def replay(
                 if output.store == FILES_STORE
                 else None,
                 columns=output.record.columns,
-                checks=output.record.checks,
+                checks=checks_of_store(output.record.checks),
                 partition=partition_write(plan, frame, keys),
             )
             again = [_as_version(*each) for each in zip(versions, written, strict=True)]

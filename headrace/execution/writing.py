@@ -18,7 +18,7 @@ from headrace.catalog.schema import classify
 from headrace.catalog.sensitivity import INHERITED
 from headrace.execution.code_state import code_state
 from headrace.execution.failures import SchemaChangeRefused
-from headrace.execution.input_checks import INPUT_KINDS, evaluated
+from headrace.execution.input_checks import INPUT_KINDS, checks_of_store, evaluated
 from headrace.execution.pinning import PartitionKey
 from headrace.execution.plan import OutputPlan, ProcessPlan
 from headrace.project import project_root
@@ -67,7 +67,7 @@ def write(
             replace(column, tags=(*column.tags, INHERITED)) if column.name in inherited else column
             for column in columns
         ],
-        checks=[check for check in output.record.checks if check.kind not in INPUT_KINDS],
+        checks=checks_of_store(output.record.checks),
         partition=partition_write(plan, frame, keys),
     )
     rows = sum(version.row_count for version in written)

@@ -58,6 +58,7 @@ CASES = {
         5,
         "keep.versions",
         "greater than or equal to 1",
+    ),
     "reference to something else than an input": Case(
         """\
         type: headrace.Dataset

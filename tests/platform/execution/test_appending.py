@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import Engine
 
+from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.execution import materialization
 from headrace.execution.incremental.taken import TakenIn
@@ -16,8 +17,12 @@ from headrace.execution.writing import write
 from headrace.publishing.rollback import rollback
 from headrace.queries.pointers import newest
 from headrace.queries.versions import version, versions
+from headrace.stores.store import OpenStores
 from tests.platform.execution.growing import Feed, stored
 from tests.platform.projects import Project, checks, failure, load_project, write_project
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -236,6 +241,24 @@ def test_a_row_of_a_partition_that_was_not_read_stops_the_run(tmp_path: Path, en
 
     assert "`incremental.partition` gives a row a partition that the run did not read" in failure(refused)
     assert tags(engine) == []
+
+
+@pytest.mark.parametrize("store", ["iceberg", "delta"])
+def test_versions_in_tables_are_continued_as_those_in_files(
+    store: str, tmp_path: Path, engine: Engine, spark: SparkSession
+) -> None:
+    checked = f"output: {{store: {store}}}\n  checks: [{{reconcile: {{with: feed, sum: amount}}}}, {{unique"
+    shop = project(tmp_path, engine, BY_PARTITION.replace("checks: [{unique", checked))
+    feed = Feed(engine, tmp_path, "shop/feed", COLUMNS)
+    feed.publish([row(1, 1, 10)], "2026-01-01")
+    run(shop)
+    feed.publish([row(1, 1, 11)], "2026-01-01")
+    feed.publish([row(2, 1, 20)], "2026-01-02")
+    run(shop)
+
+    stores = OpenStores(spark, current_context().settings.warehouse_uri)
+    rows = stores.read([version(engine, "shop/ledger").version]).orderBy("day").collect()
+    assert [each.asDict() for each in rows] == [row(1, 1, 11), row(2, 1, 20)]
 
 
 def test_of_two_runs_at_once_the_second_says_so_and_the_next_takes_in_the_rest(
