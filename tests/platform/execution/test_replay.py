@@ -25,7 +25,7 @@ type: headrace.Dataset
 attributes:
   key: shop/doubled
   schema: {columns: {id: bigint, double: bigint}}
-  checks: [{unique: [id]}]
+  checks: [{unique: [id]}, {references: {columns: [id], to: numbers}}]
   sql: SELECT id, id * 2 AS double FROM shop.numbers
 """
 DAILY = """
@@ -150,7 +150,7 @@ def test_two_readings_of_one_dataset_are_refused(engine: Engine, spark: SparkSes
         "  sql: SELECT id, id * 2 AS double FROM shop.numbers",
         "  inputs: [{dataset: shop/numbers, as: one}, {dataset: shop/numbers, as: other}]\n"
         "  sql: SELECT one.id, other.id * 2 AS double FROM one JOIN other USING (id)",
-    )
+    ).replace("to: numbers", "to: one")
     project = materialized(tmp_path, engine, twice)
 
     with pytest.raises(ReplayRefused, match="reads shop/numbers in two ways"):
