@@ -15,6 +15,7 @@ from datetime import UTC, date, datetime
 from deltalake.transaction import AddAction
 
 from headrace.catalog.records import Version
+from headrace.catalog.schema import sensitive
 from headrace.files.filesystem import Entry, Files, StoredFile, is_local, normalised
 from headrace.files.opening import files_for
 from headrace.queries.rows import PublishedRow
@@ -102,6 +103,7 @@ def _additions(
 ) -> list[AddAction]:
     files = _filesystem(version, session)
     names = [column.name for column in version.columns]
+    hidden = sensitive(version.columns)
 
     def addition(path: str) -> AddAction:
         entry = found[path]
@@ -112,16 +114,20 @@ def _additions(
             {},
             entry.modified_ns // 1_000_000,
             True,
-            json.dumps(_statistics(read_footers(files, [stored], names))),
+            json.dumps(_statistics(read_footers(files, [stored], names), hidden)),
         )
 
     with ThreadPoolExecutor(_MAX_CONCURRENT_FOOTERS) as footers:
         return list(footers.map(addition, sorted(new & found.keys())))
 
 
-def _statistics(footer: Summary) -> dict[str, object]:
-    """Return the statistics by which readers skip files; columns without exact bounds have none."""
-    bounds = {name: (_bound(each.minimum), _bound(each.maximum)) for name, each in footer.columns.items()}
+def _statistics(footer: Summary, hidden: Collection[str]) -> dict[str, object]:
+    """Return the statistics by which readers skip files, without bounds of hidden columns, and inexact ones."""
+    bounds = {
+        name: (_bound(each.minimum), _bound(each.maximum))
+        for name, each in footer.columns.items()
+        if name not in hidden
+    }
     known = {name: both for name, both in bounds.items() if None not in both}
     return {
         "numRecords": footer.row_count,

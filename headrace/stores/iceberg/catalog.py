@@ -15,11 +15,13 @@ from pyiceberg.exceptions import (
 )
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
+from requests import RequestException
 from sqlalchemy.exc import OperationalError
 
 from headrace.context import current_context
 from headrace.database.connection import connect
 from headrace.spark.errors import StoreUnavailable
+from headrace.spark.failures import unavailable
 from headrace.stores.data_files.store import dataset_root
 
 FOLDER = "iceberg"  # below a dataset's directory in the warehouse
@@ -34,15 +36,16 @@ _PROPERTIES = {
 
 
 @contextmanager
-def opened() -> Iterator[Catalog]:
-    """Yield the catalog, named for the organisation; its failures become StoreUnavailable."""
+def opened(location: str = "the warehouse") -> Iterator[Catalog]:
+    """Yield the catalog, named for the organisation; its failures, and those at the location of files, become
+    StoreUnavailable."""
     try:
         catalog = _load()
         try:
             yield catalog
         finally:
             catalog.close()
-    except (RESTError, OperationalError, ConnectionError) as error:
+    except (RESTError, OperationalError, RequestException) as error:
         raise StoreUnavailable(
             f"The Iceberg catalog cannot be used: {str(error).splitlines()[0].rstrip('.')}. Check "
             "HEADRACE_ICEBERG_CATALOG, and that its server runs."
@@ -52,6 +55,8 @@ def opened() -> Iterator[Catalog]:
             f"Other programs changed the Iceberg table at the same time, again and again: {error}. Run again when they "
             "have ended."
         ) from error
+    except OSError as error:
+        raise unavailable(error, location) or error from error
 
 
 def _load() -> Catalog:
@@ -81,6 +86,11 @@ def existing_table(catalog: Catalog, dataset: str) -> Table | None:
         table = catalog.load_table(name)
     except NoSuchTableError:
         return None
+    except FileNotFoundError as error:
+        raise StoreUnavailable(
+            f"The metadata of the Iceberg table {'.'.join(name)} is gone: {error}. Restore it, or drop the table from "
+            f"its catalog and run `headrace manifests {dataset}`, which creates it again from the versions' files."
+        ) from error
     if table.properties.get(DATASET) != dataset:
         raise StoreUnavailable(
             f"The Iceberg table {'.'.join(name)} belongs to another program: it lacks the property {DATASET}. "

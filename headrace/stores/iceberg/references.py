@@ -40,7 +40,7 @@ def update_main(
     SchemaMismatch for partitions whose columns do not fit together.
     """
     location = table_location(normalised(warehouse_uri), dataset)
-    with opened() as catalog:
+    with opened(location) as catalog:
         changed = committed(
             lambda: dataset_table(catalog, dataset, location),
             lambda table: _published(table, rows, withdrawn, session),

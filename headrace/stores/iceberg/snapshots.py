@@ -20,6 +20,7 @@ from pyiceberg.table.update import TableUpdate
 from pyiceberg.types import NestedField
 
 from headrace.catalog.records import Column
+from headrace.catalog.schema import sensitive
 from headrace.spark.errors import StoreUnavailable
 from headrace.stores.iceberg import updates
 from headrace.stores.iceberg.catalog import DATASET
@@ -29,6 +30,7 @@ VERSION = "headrace.version"  # the property of snapshots that the store commits
 NOTHING = (
     "nothing"  # the ref of a snapshot without files and columns, for a dataset whose versions are withdrawn
 )
+_METRICS = TableProperties.METRICS_MODE_COLUMN_CONF_PREFIX
 _ATTEMPTS = 10  # runs of one dataset stage at the same time; each loses to each other at most once
 _T = TypeVar("_T")
 
@@ -161,7 +163,13 @@ def _use_schema(
         (*added, updates.use_schema((known or wanted).schema_id)),
         updates.schemas_are(metadata.current_schema_id, metadata.last_column_id),
     )
-    transaction.set_properties({TableProperties.DEFAULT_NAME_MAPPING: ids.name_mapping().model_dump_json()})
+    transaction.set_properties(
+        {
+            TableProperties.DEFAULT_NAME_MAPPING: ids.name_mapping().model_dump_json(),
+            # The table's log has no values of sensitive columns.
+            **{f"{_METRICS}.{name}": "counts" for name in sensitive(columns)},
+        }
+    )
 
 
 def _as_tag(table: Table, tag: str) -> tuple[TableUpdate, ...]:

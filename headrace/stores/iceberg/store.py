@@ -56,7 +56,7 @@ class IcebergStore(TableStore):
             for entry in files_for(each.location, self._session).listing(each.location)
         ]
         location = table_location(root, dataset)
-        with opened() as catalog, self.explained(location):
+        with opened(location) as catalog:
             snapshot = committed(
                 lambda: dataset_table(catalog, dataset, location),
                 lambda table: stage(table, tag, columns, files),

@@ -28,6 +28,10 @@ class Outside(Protocol):
         """Read the published rows."""
         ...
 
+    def bounds(self, dataset: str) -> dict[str, Any]:
+        """Return the largest values of columns in the log of the table."""
+        ...
+
     def drop(self, dataset: str) -> None:
         """Drop the store's reference to what is published."""
         ...
@@ -57,6 +61,9 @@ class Files:
                 found += pq.ParquetFile(path, coerce_int96_timestamp_unit="us").read().to_pylist()
         return found
 
+    def bounds(self, dataset: str) -> dict[str, Any]:
+        raise NotImplementedError("a manifest has no bounds")
+
     def drop(self, dataset: str) -> None:
         shutil.rmtree(warehouse() / dataset / "_published")
 
@@ -78,6 +85,15 @@ class Iceberg:
         with closing(self.catalog()) as catalog:
             found: Rows = catalog.load_table(tuple(dataset.split("/"))).scan().to_arrow().to_pylist()
             return found
+
+    def bounds(self, dataset: str) -> dict[str, Any]:
+        with closing(self.catalog()) as catalog:
+            table = catalog.load_table(tuple(dataset.split("/")))
+            [file, *_] = table.inspect.files().to_pylist()
+            metrics = file["readable_metrics"]
+            return {
+                name: each["upper_bound"] for name, each in metrics.items() if each["upper_bound"] is not None
+            }
 
     def drop(self, dataset: str) -> None:
         with closing(self.catalog()) as catalog:
@@ -105,6 +121,10 @@ class Delta:
         found: Rows = pa.table(self.table(dataset).to_pyarrow_table()).to_pylist()
         return found
 
+    def bounds(self, dataset: str) -> dict[str, Any]:
+        [largest, *_] = pa.table(self.table(dataset).get_add_actions()).column("max").to_pylist()
+        return {name: value for name, value in largest.items() if value is not None}
+
     def drop(self, dataset: str) -> None:
         shutil.rmtree(warehouse() / dataset / "delta" / "_delta_log")
 
@@ -130,6 +150,9 @@ class Ledger:
             [dataset],
         )
         return [json.loads(line) for (line,) in found]
+
+    def bounds(self, dataset: str) -> dict[str, Any]:
+        raise NotImplementedError("its table of references has no bounds")
 
     def drop(self, dataset: str) -> None:
         self._all("DELETE FROM published WHERE dataset = ?", [dataset])

@@ -216,6 +216,15 @@ def test_statistics_are_kept(shop: Shop) -> None:
     assert written.statistics["id"] == {"null_count": 0, "min": 2, "max": 8}
 
 
+@guarantee("has no values of sensitive columns in the log of its table", without=["files", "ledger"])
+def test_sensitive_values_are_not_in_the_log(shop: Shop) -> None:
+    columns = "  schema: {columns: {id: bigint, email: {type: string, tags: [pii]}, city: string}}\n"
+    shop.publish("SELECT id, 'ann@x.com' AS email, 'Utrecht' AS city FROM range(3)", columns)
+    bounds = shop.outside.bounds(ORDERS)
+    assert bounds["city"] == "Utrecht"
+    assert "email" not in bounds
+
+
 @guarantee(
     "stays readable if another program drops the store's reference, which `headrace manifests` restores"
 )
