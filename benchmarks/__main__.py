@@ -13,6 +13,7 @@ NAMES = (
     "estate",
     "ingestion",
     "expiry",
+    "tables",
     "retention",
     "graph",
     "pages",

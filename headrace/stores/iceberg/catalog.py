@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import (
@@ -40,11 +42,7 @@ def opened(location: str = "the warehouse") -> Iterator[Catalog]:
     """Yield the catalog, named for the organisation; its failures, and those at the location of files, become
     StoreUnavailable."""
     try:
-        catalog = _load()
-        try:
-            yield catalog
-        finally:
-            catalog.close()
+        yield _configured()
     except (RESTError, OperationalError, RequestException) as error:
         raise StoreUnavailable(
             f"The Iceberg catalog cannot be used: {str(error).splitlines()[0].rstrip('.')}. Check "
@@ -59,14 +57,20 @@ def opened(location: str = "the warehouse") -> Iterator[Catalog]:
         raise unavailable(error, location) or error from error
 
 
-def _load() -> Catalog:
+def _configured() -> Catalog:
     settings = current_context().settings
     if settings.iceberg_catalog is not None:
-        return load_catalog(settings.organisation, type="rest", uri=settings.iceberg_catalog)
+        return _loaded(os.getpid(), settings.organisation, "rest", settings.iceberg_catalog)
     url = connect().url
     options = " ".join(filter(None, [str(url.query.get("options", "")), _SCHEMA]))
     uri = url.update_query_dict({"options": options}).render_as_string(hide_password=False)
-    return load_catalog(settings.organisation, type="sql", uri=uri)
+    return _loaded(os.getpid(), settings.organisation, "sql", uri)
+
+
+@cache
+def _loaded(_process: int, name: str, type: str, uri: str) -> Catalog:
+    """Load a catalog once in each process: to connect takes longer than a commit."""
+    return load_catalog(name, type=type, uri=uri, pool_pre_ping="true")
 
 
 def table_location(root: str, dataset: str) -> str:
