@@ -5,6 +5,7 @@ To run them on a store of another package, install it, and add how other program
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 from decimal import Decimal
 from pathlib import Path
@@ -223,6 +224,20 @@ def test_sensitive_values_are_not_in_the_log(shop: Shop) -> None:
     bounds = shop.outside.bounds(ORDERS)
     assert bounds["city"] == "Utrecht"
     assert "email" not in bounds
+
+
+@guarantee(
+    "is not found by other programs after its dataset has moved to another store", without=["files", "ledger"]
+)
+def test_a_dataset_that_has_moved_leaves_nothing_published(shop: Shop) -> None:
+    shop.publish(THREE)
+    elsewhere = dataclasses.replace(shop, name="files")
+    elsewhere.publish(FIVE)
+    assert shop.rows_outside == []
+    assert ids(elsewhere.rows_outside) == [0, 1, 2, 3, 4]
+    ask("rollback", ORDERS, "--reason", "wrong")
+    assert ids(shop.rows_outside) == [0, 1, 2]
+    assert elsewhere.rows_outside == []
 
 
 @guarantee(
