@@ -189,7 +189,21 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
     GROUP BY dataset_id
 $$;
 
--- Return datasets of these domains (null: all) that are written by code with the words.
+-- Return the words of code, as search_words splits them; of its first 200,000 characters, as PostgreSQL stores 1 MiB of
+-- words. A change must rebuild the index below.
+CREATE OR REPLACE FUNCTION catalog.code_words(source text) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT array_to_tsvector(coalesce(array_agg(DISTINCT left(word, 64)), '{}'))
+    FROM regexp_split_to_table(
+        lower(regexp_replace(left(source, 200000), '([a-z0-9])([A-Z])', '\1 \2', 'g')),
+        '[\x01-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]+'
+    ) AS word
+    WHERE word <> ''
+$$;
+
+CREATE INDEX IF NOT EXISTS process_code ON catalog.process USING gin (catalog.code_words(source)) WHERE source IS NOT NULL;
+
+-- Return datasets that are written by code with the words, of processes of these domains (null: all): whether a caller
+-- may read code goes by the process.
 CREATE OR REPLACE FUNCTION catalog.datasets_by_code(
     of_organisation uuid, words tsquery, domains text[], most integer
 ) RETURNS SETOF uuid
@@ -200,8 +214,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
         AND edge.edge_role = 'PRODUCES' AND edge.valid_to IS NULL
     JOIN dataset ON dataset.dataset_id = edge.target_id
     WHERE process.organisation_id = coalesce(caller_organisation(), of_organisation)
-      AND to_tsvector('simple', translate(source, './`-', '    ')) @@ words
-      AND (domains IS NULL OR domain_of(full_name) = ANY (domains))
+      AND source IS NOT NULL
+      AND code_words(source) @@ words
+      AND (domains IS NULL OR domain_of(process.process_key) = ANY (domains))
       AND (caller_organisation() IS NULL OR caller_sees(full_name))
     LIMIT most
 $$;

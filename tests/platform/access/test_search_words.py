@@ -77,3 +77,32 @@ def test_counts_are_of_the_datasets_that_are_found_by_code(code: Any) -> None:
 
     assert {each.value for each in counts if each.filter == "domain"} == {"mart", "crm"}
     assert filter_counts(code, "hazelnut", ALL_DATASETS) == []
+
+
+def test_code_is_that_of_the_domain_of_its_process(code: Any) -> None:
+    split = ProcessRecord(
+        "crm/split", Technology.SPARK, (), ("mart/churn", "crm/customers"), source="SELECT quokka"
+    )
+    register(code, [], [split])
+
+    assert search(code, "quokka", code_of=["mart"]).rows == ()
+    assert filter_counts(code, "quo", ALL_DATASETS, code_of=["mart"]) == []
+    assert {each.key for each in search(code, "quokka", code_of=["crm"]).rows} == {
+        "mart/churn",
+        "crm/customers",
+    }
+
+
+@pytest.mark.parametrize("word", ["createDataFrame", "limitfoo", "numbat", "quoll"])
+def test_words_of_code_are_those_between_signs_and_capitals(code: Any, word: str) -> None:
+    odd = "spark.createDataFrame(x) if amount <limitfoo AND fee> 3 else '&numbat;' ~quoll/x"
+    register(code, [], [ProcessRecord("mart/odd", Technology.SPARK, (), ("mart/churn",), source=odd)])
+
+    assert [each.key for each in search(code, word, code_of=None).rows] == ["mart/churn"]
+
+
+def test_code_of_any_length_is_registered(code: Any) -> None:
+    long = " ".join(f"word{number}" for number in range(120_000))
+    register(code, [], [ProcessRecord("mart/long", Technology.SPARK, (), ("mart/churn",), source=long)])
+
+    assert [each.key for each in search(code, "word7", code_of=None).rows] == ["mart/churn"]

@@ -30,8 +30,6 @@ CREATE TABLE catalog.process (
 );
 CREATE UNIQUE INDEX process_external ON catalog.process (organisation_id, technology, instance, external_name)
     WHERE external_name IS NOT NULL;
--- The words of its code, by which search finds what it writes; as in datasets_by_code.
-CREATE INDEX process_code ON catalog.process USING gin (to_tsvector('simple', translate(source, './`-', '    ')));
 CREATE UNIQUE INDEX process_job ON catalog.process (organisation_id, job_namespace, job_name) WHERE job_name IS NOT NULL;
 -- Triggers name jobs of other systems by it.
 CREATE INDEX process_job_name ON catalog.process (organisation_id, job_name) WHERE job_name IS NOT NULL;
