@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Engine
 
 from headrace.catalog.locators import FILES_STORE
-from headrace.catalog.records import Outcome, Version
-from headrace.catalog.schema import sensitive
+from headrace.catalog.records import Column, Outcome, Version
+from headrace.catalog.schema import SchemaChange, classify, sensitive
 from headrace.context import current_context
 from headrace.errors import CatalogError
 from headrace.execution.code_state import code_state
@@ -29,13 +30,14 @@ from headrace.queries.datasets import unique_key
 from headrace.queries.versions import inputs_of
 from headrace.spark.nondeterminism import nondeterministic_functions
 from headrace.spark.session import configured
-from headrace.stores.comparison import Comparison, compare
+from headrace.stores.comparison import Comparison, KeyProblem, compare
+from headrace.stores.protocol import Store
 from headrace.stores.store import OpenStores
-from headrace.stores.tags import new_tag
+from headrace.stores.tags import begun, new_tag
 from headrace.stores.writes import OutputFormat, WrittenVersion
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _LOG = logging.getLogger(__name__)
 _SCRATCH = "_replay"  # in the warehouse, beside the domains
@@ -56,12 +58,13 @@ class Verdict(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Replay:
     """A replayed version. functions: those that may give other rows each time. environment: parts of it that differ,
-    each as recorded and as now. comparison: None for identical files."""
+    each as recorded and as now. schema: other names and types of columns. comparison: None for identical files."""
 
     verdict: Verdict
     rows: int
     functions: Sequence[str]
     environment: Mapping[str, tuple[str, str]]
+    schema: SchemaChange
     comparison: Comparison | None
 
 
@@ -124,20 +127,42 @@ def replay(
                 partition=partition_write(plan, frame, keys),
             )
             again = [_as_version(*each) for each in zip(versions, written, strict=True)]
+            schema = classify(_physical(versions), _physical(again))
             found = None
-            if not _are_identical(versions, again):
+            if schema != SchemaChange() or not _are_identical(versions, again):
                 key = unique_key(engine, output.record.key)
-                found = compare(stores.read(versions), scratch.read(again), key, hidden)
+                found = _compared(stores.read(versions), scratch.read(again), key, hidden)
         finally:
-            if tag in store.tags(output.record.key):
-                store.delete(output.record.key, tag)
+            _clean(store, output.record.key, tag)
     return Replay(
-        verdict=_verdict(found),
+        verdict=Verdict.DIFFERENT if schema != SchemaChange() else _verdict(found),
         rows=sum(each.row_count for each in written),
         functions=functions,
         environment=_changed_environment(versions[0], root),
+        schema=schema,
         comparison=found,
     )
+
+
+def _physical(versions: Sequence[Version]) -> list[Column]:
+    """Return the names and types of the columns of versions of one tag, which share them."""
+    return [Column(column.name, column.type) for column in versions[0].columns]
+
+
+def _compared(before: DataFrame, after: DataFrame, key: Sequence[str], hidden: frozenset[str]) -> Comparison:
+    """Compare by key, and by whole rows where keys repeat. Raises ReplayRefused if nothing can be compared."""
+    try:
+        found = compare(before, after, key, hidden)
+        return compare(before, after, (), hidden) if found.repeated else found
+    except KeyProblem as problem:
+        raise ReplayRefused(f"the rows cannot be compared: {problem}") from problem
+
+
+def _clean(store: Store, dataset: str, tag: str) -> None:
+    """Delete the rows computed, and those of replays of the dataset that were killed more than a day ago."""
+    for each in store.tags(dataset):
+        if each == tag or begun(each) < datetime.now(UTC) - timedelta(days=1):
+            store.delete(dataset, each)
 
 
 def _require_same_code(plan: ProcessPlan, version: Version) -> None:

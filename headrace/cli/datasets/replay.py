@@ -57,6 +57,7 @@ def replay(
                     ("rows", f"{result.rows:,}"),
                     ("may differ each time", ", ".join(result.functions) or None),
                     ("environment", "\n".join(changed) or "as it was"),
+                    ("schema", "\n".join((*result.schema.breaking, *result.schema.compatible)) or None),
                     ("rows added", differences and f"{differences.added:,}"),
                     ("rows removed", differences and f"{differences.removed:,}"),
                     ("rows changed", differences and differences.changed and f"{differences.changed:,}"),

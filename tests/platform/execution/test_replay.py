@@ -168,3 +168,29 @@ def test_a_dataset_that_continues_its_own_versions_is_refused(
 
     with pytest.raises(ReplayRefused, match="continues its own versions"):
         again(engine, spark, project, "shop/doubled")
+
+
+def test_other_columns_are_different_even_if_the_common_ones_are_equal(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    project = materialized(tmp_path, engine, NUMBERS)
+    with transaction(engine) as cursor:
+        cursor.execute("UPDATE catalog.dataset_schema SET column_name = 'twice' WHERE column_name = 'double'")
+
+    found = again(engine, spark, project, "shop/doubled")
+
+    assert found.verdict is Verdict.DIFFERENT
+    assert found.schema.breaking
+
+
+def test_rows_with_repeated_keys_are_compared_as_a_whole(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    repeated = NUMBERS.replace("{unique: [id]}", "{unique: [id], severity: warning}").replace(
+        "SELECT id, id * 2", "SELECT id % 2 AS id, id * 2"
+    )
+    project = materialized(tmp_path, engine, repeated)
+    with transaction(engine) as cursor:
+        cursor.execute("UPDATE catalog.dataset_version SET checksum = 'of another Parquet writer'")
+
+    assert again(engine, spark, project, "shop/doubled").verdict is Verdict.EQUAL
