@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import Any
 
 from sqlalchemy import Engine
@@ -14,10 +16,13 @@ from headrace.catalog.naming import own_namespace
 from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.publishing.runs import reap
+from headrace.spark.errors import ResourceError, StoreUnavailable
+from headrace.stores.references import update_references
 from headrace.stores.registry import STORES
 from headrace.stores.store import OpenStores
 from headrace.stores.tags import begun
 
+_LOG = logging.getLogger(__name__)
 GRACE = timedelta(days=1)
 _DATASETS = """
 SELECT full_name, metadata_json ->> 'warehouse' AS base_uri, metadata_json ->> 'store' AS store, known.*
@@ -78,7 +83,8 @@ def garbage(
     are versions.
 
     What was begun later than `grace` before `now`, or than the start of the oldest live attempt, is excluded: that run
-    may still publish it. Stores that are not installed here are skipped. Raises StoreUnavailable.
+    may still publish it. Stores that are not installed here are skipped, and so are
+    datasets whose place cannot be reached, with a warning.
     """
     reap(engine)
     before = (now or datetime.now(UTC)) - grace
@@ -94,22 +100,47 @@ def garbage(
         before = min(
             before, running["start_ts"].replace(microsecond=0)
         )  # tags have a resolution of one second
+    found: list[Garbage] = []
+    for row in datasets:
+        try:
+            found += _of_dataset(stores, row, before)
+        except StoreUnavailable as error:
+            _LOG.warning("%s was not looked at: %s", row["full_name"], error)
+    return found
+
+
+def delete(engine: Engine, stores: OpenStores, found: Sequence[Garbage]) -> list[Garbage]:
+    """Delete garbage, record which expired versions have no rows any more, and return what was deleted.
+
+    The stores' references to published versions are brought up to date before, so that none leads to an expired version
+    any more. A dataset whose references or place cannot be reached is left for the next time, with a warning.
+    """
+    deleted: list[Garbage] = []
+    for dataset, garbage_of in groupby(
+        sorted(found, key=lambda each: each.dataset), lambda each: each.dataset
+    ):
+        try:
+            some = list(garbage_of)
+            if any(each.expired for each in some):
+                update_references(engine, dataset, lambda: stores.session)
+            for each in some:
+                stores.named(each.store).delete(each.dataset, each.tag, each.base_uri)
+                if each.expired:
+                    with transaction(engine) as cursor:
+                        cursor.execute(_ROWS_DELETED, [current_context().organisation_id, each.tag])
+                deleted.append(each)
+        except ResourceError as error:
+            _LOG.warning("what %s no longer needs was not deleted: %s", dataset, error)
+    return deleted
+
+
+def _of_dataset(stores: OpenStores, row: Mapping[str, Any], before: datetime) -> list[Garbage]:
     return [
         _garbage(stores, row, tag, store)
-        for row in datasets
         for store in sorted({row["store"] or FILES_STORE, *row["stores"]}.intersection(STORES.names()))
         for tag in stores.named(store).tags(row["full_name"], row["base_uri"])
         if tag not in row["tags"] and begun(tag) < before
     ]
-
-
-def delete(engine: Engine, stores: OpenStores, found: Sequence[Garbage]) -> None:
-    """Delete garbage, and record which expired versions have no rows any more. Raises StoreUnavailable."""
-    for each in found:
-        stores.named(each.store).delete(each.dataset, each.tag, each.base_uri)
-        if each.expired:
-            with transaction(engine) as cursor:
-                cursor.execute(_ROWS_DELETED, [current_context().organisation_id, each.tag])
 
 
 def _garbage(stores: OpenStores, row: Mapping[str, Any], tag: str, store: str) -> Garbage:

@@ -30,6 +30,8 @@ WHERE dataset.organisation_id = %s AND full_name = %s
 ORDER BY partition_key
 FOR NO KEY UPDATE OF published_pointer
 """
+# Runs that record their inputs wait for this one.
+_BEGIN = "SELECT pg_advisory_xact_lock(hashtextextended('headrace/expiry/' || %s, 0))"
 _EXPIRE = """
 INSERT INTO catalog.expired_version (dataset_version_id, organisation_id, expired_at)
 SELECT unnest(%s::uuid[]), %s, %s
@@ -81,6 +83,7 @@ def expire_versions(engine: Engine, now: datetime | None = None) -> list[Retaine
     expired: list[RetainedVersion] = []
     for dataset in expiring:
         with transaction(engine) as cursor:
+            cursor.execute(_BEGIN, [str(current_context().organisation_id)])
             cursor.execute(_LOCK_POINTERS, [current_context().organisation_id, dataset])
             found = [each for each in _retained(cursor, dataset, moment) if each.kept is None]
             ids = [each.version_id for each in found]

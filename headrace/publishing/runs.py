@@ -4,7 +4,7 @@ import os
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -23,6 +23,11 @@ from headrace.database.ids import lock_key
 from headrace.errors import CatalogError, UnknownProcess
 from headrace.publishing.sql import statement
 
+# Versions expire one dataset at a time, and not while a run records what it reads (publishing/expiry.py).
+_WAIT_FOR_EXPIRY = "SELECT pg_advisory_xact_lock_shared(hashtextextended('headrace/expiry/' || %s, 0))"
+_EXPIRED = (
+    "SELECT dataset_version_id, expired_at FROM catalog.expired_version WHERE dataset_version_id = ANY (%s)"
+)
 _FINAL = {RunState.SUCCESS, RunState.FAILED, RunState.BLOCKED, RunState.SUPERSEDED}
 
 
@@ -110,10 +115,17 @@ def reap(engine: Engine, run_id: UUID | None = None) -> list[LostAttempt]:
 
 
 def record_inputs(engine: Engine, run_id: UUID, attempt: int, inputs: Sequence[ResolvedInput]) -> None:
-    """Record the inputs of the attempt: while it runs, retention keeps these versions. Idempotent."""
+    """Record the inputs of the attempt: while it runs, retention keeps these versions. Idempotent.
+
+    Raises VersionExpired for one that has expired since it was chosen.
+    """
     if not inputs:
         return
+    read = {resolved.version.version_id: resolved.version for resolved in inputs}
     with transaction(engine) as cursor:
+        cursor.execute(_WAIT_FOR_EXPIRY, [str(current_context().organisation_id)])
+        for row in cursor.execute(_EXPIRED, [list(read)]).fetchall():
+            replace(read[row["dataset_version_id"]], expired_at=row["expired_at"]).require_rows()
         statement("record_inputs").execute(
             cursor,
             {

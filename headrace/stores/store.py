@@ -24,6 +24,11 @@ class OpenStores:
         self._warehouse_uri = warehouse_uri
         self._open: dict[str, Store] = {}
 
+    @property
+    def session(self) -> SparkSession:
+        """The run's session."""
+        return self._session
+
     def named(self, name: str) -> Store:
         """Return the store of this name. Raises UnknownPlugin, StoreUnavailable."""
         if name not in self._open:

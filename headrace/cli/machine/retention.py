@@ -39,6 +39,8 @@ def retention(
     from headrace.orchestration import garbage
     from headrace.publishing.expiry import expire_versions, retained_versions
 
+    if dataset is not None and delete:
+        raise typer.BadParameter("--delete applies to all datasets: omit DATASET")
     engine = connect()
     if dataset is not None:
         versions = retained_versions(engine, dataset)
@@ -50,27 +52,23 @@ def retention(
             versions = expire_versions(engine)
         found = garbage.garbage(engine, stores, timedelta(hours=hours))
         if delete:
-            garbage.delete(engine, stores, found)
+            found = garbage.delete(engine, stores, found)
     if as_json:
         emit({"versions": versions, "garbage": found, "deleted": delete})
         return
     if versions:
-        show(
-            table(
-                ["dataset", "partition", "version", "#size", "written", "stays because"],
-                [
-                    (
-                        each.dataset,
-                        each.partition,
-                        each.tag,
-                        size(each.byte_size),
-                        ago(each.produced_at),
-                        each.kept or "it expires",
-                    )
-                    for each in versions
-                ],
+        rows: list[tuple[object, ...]] = [
+            (
+                it.dataset,
+                it.partition,
+                it.tag,
+                size(it.byte_size),
+                ago(it.produced_at),
+                it.kept or "it expires",
             )
-        )
+            for it in versions
+        ]
+        show(table(["dataset", "partition", "version", "#size", "written", "stays because"], rows))
     if dataset is not None:
         if not versions:
             typer.echo(f"All versions of {dataset} stay: its declaration has no `keep`.")

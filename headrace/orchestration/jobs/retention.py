@@ -55,8 +55,8 @@ def expire(context: dg.OpExecutionContext) -> None:
     deleted: list[garbage.Garbage] = []
     if rows_are_left(engine):
         stores = OpenStores(SparkResource().session, current_context().settings.warehouse_uri)
-        deleted = [each for each in garbage.garbage(engine, stores) if each.expired]
-        garbage.delete(engine, stores, deleted)
+        expired_rows = [each for each in garbage.garbage(engine, stores) if each.expired]
+        deleted = garbage.delete(engine, stores, expired_rows)
     context.add_output_metadata(
         {
             "expired versions": dg.MetadataValue.int(len(expired)),

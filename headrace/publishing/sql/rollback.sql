@@ -7,6 +7,8 @@ LEFT JOIN catalog.pointer_move first
 WHERE before.dataset_id = %(dataset_id)s
   AND before.partition_key = %(partition)s
   AND before.dataset_version_id IS NOT NULL
+  AND NOT EXISTS (
+      SELECT FROM catalog.expired_version expired WHERE expired.dataset_version_id = before.dataset_version_id)
   AND (%(current)s::uuid IS NULL OR before.generation < first.generation)
 ORDER BY before.generation DESC
 LIMIT 1

@@ -37,8 +37,9 @@ WITH rule AS (
                             WHERE pointer.dataset_version_id = placed.dataset_version_id) THEN 'published'
                WHEN hold IS NOT NULL THEN 'held: ' || hold
                WHEN EXISTS (SELECT FROM catalog.dataset_pin pin
-                            WHERE pin.dataset_version_id = placed.dataset_version_id AND pin.unpinned_at IS NULL)
-                   THEN 'pinned'
+                            WHERE pin.dataset_version_id = placed.dataset_version_id
+                              AND coalesce(pin.unpinned_at > %(now)s - %(grace)s, true))
+                   THEN 'pinned, or until a moment ago'
                WHEN EXISTS (SELECT FROM catalog.run_input input
                             JOIN catalog.run_attempt attempt USING (run_id, attempt)
                             WHERE input.dataset_version_id = placed.dataset_version_id AND attempt.state = 'RUNNING')

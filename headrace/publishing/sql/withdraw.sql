@@ -11,8 +11,9 @@ WITH place AS MATERIALIZED (
     SELECT partition_key, place.dataset_version_id AS previous_version_id, earlier.version_id
     FROM place
     LEFT JOIN LATERAL (
-        SELECT move.previous_version_id AS version_id
+        SELECT CASE WHEN expired.dataset_version_id IS NULL THEN move.previous_version_id END AS version_id
         FROM catalog.pointer_move move
+        LEFT JOIN catalog.expired_version expired ON expired.dataset_version_id = move.previous_version_id
         WHERE place.declared
           AND move.dataset_id = %(dataset_id)s
           AND move.partition_key = place.partition_key

@@ -24,7 +24,7 @@ from headrace.catalog.records import (
 from headrace.database.connection import transaction
 from headrace.errors import VersionExpired
 from headrace.publishing.expiry import expire_versions, retained_versions
-from headrace.publishing.pins import choose, pin, resolve
+from headrace.publishing.pins import choose, pin, resolve, unpin
 from headrace.publishing.publication import generations, publish
 from headrace.publishing.rollback import rollback
 from headrace.publishing.runs import attempt, record_inputs
@@ -112,7 +112,7 @@ def test_a_hold_and_a_pin_keep_versions(catalog: Engine, kept: Any, wrote: Any) 
 
     kept(versions=1)
     pin(catalog, KEY, first.tag, by="ann", reason="audit")
-    assert reasons(catalog) == ["pinned", None, "published"]
+    assert reasons(catalog) == ["pinned, or until a moment ago", None, "published"]
 
 
 def test_what_a_run_reads_stays_until_it_ends(catalog: Engine, kept: Any, wrote: Any) -> None:
@@ -224,3 +224,67 @@ def test_the_newest_and_the_young_stay_under_any_rule(
         each.kept is not None for each in retained_versions(catalog, KEY, NOW) if each.partition == partition
     ]
     assert found == [age in newest or age < rule.get("days", 0) for age in oldest_first]
+
+
+def test_a_version_that_expires_before_its_reading_is_recorded_is_refused(
+    catalog: Engine, kept: Any, wrote: Any
+) -> None:
+    kept(versions=1)
+    first = wrote(30)
+    wrote(10)
+    register(catalog, [], [ProcessRecord("mart/reader", Technology.SPARK, inputs=(KEY,), outputs=())])
+    [[chosen]] = resolve(catalog, [InputRequest(KEY, "mart/reader", version_tag=first.tag)])
+    expire_versions(catalog, NOW)
+
+    with (
+        pytest.raises(VersionExpired, match=first.tag),
+        attempt(catalog, run_id=(run := uuid4()), process_key="mart/reader") as running,
+    ):
+        record_inputs(catalog, run, running.number, [chosen])
+
+
+def test_a_version_that_was_pinned_until_a_moment_ago_stays_for_a_day(
+    catalog: Engine, kept: Any, wrote: Any
+) -> None:
+    kept(versions=1)
+    first = wrote(30)
+    wrote(10)
+    pin(catalog, KEY, first.tag, by="ann", reason="audit")
+    unpin(catalog, KEY, by="ann")
+
+    now = datetime.now(UTC)
+    assert retained_versions(catalog, KEY, now)[0].kept == "pinned, or until a moment ago"
+    assert retained_versions(catalog, KEY, now + timedelta(days=2))[0].kept is None
+
+
+def test_a_rollback_passes_over_an_expired_version(catalog: Engine, kept: Any, wrote: Any) -> None:
+    kept(month_ends=5)
+    first, second = wrote(61), wrote(40)
+    wrote(32), wrote(10)
+    assert [each.tag for each in expire_versions(catalog, NOW)] == [second.tag]
+    published = rollback(catalog, KEY, None, None, by="ann", reason="x").version
+    again = rollback(catalog, KEY, None, None, by="ann", reason="x").version
+
+    assert (published.tag != second.tag, again.tag) == (True, first.tag)
+
+
+def test_a_partition_that_is_declared_again_does_not_get_an_expired_version(
+    catalog: Engine, wrote: Any
+) -> None:
+    def declare(*keys: str) -> None:
+        shape = {"type": "static", "keys": list(keys)}
+        record = DatasetRecord(
+            KEY, "csv", metadata={"keep": {"days": 20}}, partitions="static", partition_definition=shape
+        )
+        register(catalog, [record])
+
+    declare("a", "b")
+    wrote(10, "a"), wrote(60, "b")
+    declare("a")
+    later = datetime.now(UTC) + timedelta(days=3)
+    assert [each.partition for each in expire_versions(catalog, later)] == ["b"]
+
+    declare("a", "b")
+
+    [found] = resolve(catalog, [InputRequest(KEY, "test", ())])
+    assert [each.version.partition for each in found] == ["a"]

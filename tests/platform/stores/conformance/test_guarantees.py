@@ -31,6 +31,13 @@ def ids(rows: list[dict[str, Any]]) -> list[int]:
     return sorted(row["id"] for row in rows)
 
 
+def long_ago(shop: Shop) -> None:
+    """Let everything have happened three days before."""
+    with transaction(shop.engine) as cursor:
+        cursor.execute("UPDATE catalog.dataset_version SET produced_at = produced_at - interval '3 days'")
+        cursor.execute("UPDATE catalog.pointer_move SET moved_at = moved_at - interval '3 days'")
+
+
 @guarantee("is invisible until it is published, and garbage if it never is")
 def test_a_written_version_is_invisible(shop: Shop) -> None:
     shop.publish(THREE)
@@ -275,9 +282,7 @@ def test_other_programs_rows_are_not_overwritten(shop: Shop) -> None:
 def test_expired_versions_are_deleted(shop: Shop) -> None:
     first = shop.publish(THREE, "  keep: {versions: 1}\n")
     second = shop.publish(FIVE, "  keep: {versions: 1}\n")
-    with transaction(shop.engine) as cursor:
-        cursor.execute("UPDATE catalog.dataset_version SET produced_at = produced_at - interval '3 days'")
-        cursor.execute("UPDATE catalog.pointer_move SET moved_at = moved_at - interval '3 days'")
+    long_ago(shop)
     deleted = ask("retention", "--delete", "--hours", "0")
     assert [each["tag"] for each in deleted["versions"]] == [first.tag]
     assert shop.store.tags(ORDERS) == [second.tag]
@@ -286,3 +291,18 @@ def test_expired_versions_are_deleted(shop: Shop) -> None:
     assert shop.refreshed() == 0
     shop.publish(THREE, "  keep: {versions: 1}\n")
     assert ids(shop.rows_outside) == [0, 1, 2]
+
+
+@guarantee(
+    "is found by other programs before an earlier one is deleted, if the store's reference was left behind"
+)
+def test_expiry_moves_a_reference_that_was_left_behind(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop.publish(THREE, "  keep: {versions: 1}\n")
+    with monkeypatch.context() as left_behind:
+        left_behind.setattr("headrace.execution.reporting.update_references", lambda *_: [])
+        second = shop.publish(FIVE, "  keep: {versions: 1}\n")
+    assert ids(shop.rows_outside) == [0, 1, 2]
+    long_ago(shop)
+    ask("retention", "--delete", "--hours", "0")
+    assert shop.store.tags(ORDERS) == [second.tag]
+    assert ids(shop.rows_outside) == [0, 1, 2, 3, 4]
