@@ -117,11 +117,11 @@ def reap(engine: Engine, run_id: UUID | None = None) -> list[LostAttempt]:
 def record_inputs(engine: Engine, run_id: UUID, attempt: int, inputs: Sequence[ResolvedInput]) -> None:
     """Record the inputs of the attempt: while it runs, retention keeps these versions. Idempotent.
 
-    Raises VersionExpired for one that has expired since it was chosen.
+    Raises VersionExpired for one that has expired since it was chosen; one that was chosen although it had is not read.
     """
     if not inputs:
         return
-    read = {resolved.version.version_id: resolved.version for resolved in inputs}
+    read = {each.version.version_id: each.version for each in inputs if each.version.expired_at is None}
     with transaction(engine) as cursor:
         cursor.execute(_WAIT_FOR_EXPIRY, [str(current_context().organisation_id)])
         for row in cursor.execute(_EXPIRED, [list(read)]).fetchall():
