@@ -1,16 +1,20 @@
 -- Search over datasets by name, description, owner, tag and column. It tolerates typing errors and needs no extension.
--- A change of search_words, search_keys or search_vector must rebuild the index, at the end of this file: delete the
--- rows of search_word and search_key, then call index_datasets for all datasets.
+-- A change of words_of, search_words, search_keys or search_vector must rebuild the index, at the end of this file:
+-- delete the rows of search_word and search_key, then call index_datasets for all datasets.
 
--- Return the words of a text: in lower case, split at everything but letters and digits, and where a capital
--- follows a small letter or digit.
-CREATE OR REPLACE FUNCTION catalog.search_words(value text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+-- Return the words of the beginning of a text: in lower case, split at everything but letters and digits, and where a
+-- capital follows a small letter or digit.
+CREATE OR REPLACE FUNCTION catalog.words_of(value text, most integer) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT coalesce(array_agg(DISTINCT left(word, 64)), '{}')
     FROM regexp_split_to_table(
-        lower(regexp_replace(left(value, 20000), '([a-z0-9])([A-Z])', '\1 \2', 'g')),
+        lower(regexp_replace(left(value, most), '([a-z0-9])([A-Z])', '\1 \2', 'g')),
         '[\x01-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]+'
     ) AS word
     WHERE word <> ''
+$$;
+
+CREATE OR REPLACE FUNCTION catalog.search_words(value text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT catalog.words_of(value, 20000)
 $$;
 
 -- Return the keys by which a misspelt word is found: its trigrams, and for a short word its text with each letter left
@@ -189,15 +193,10 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
     GROUP BY dataset_id
 $$;
 
--- Return the words of code, as search_words splits them; of its first 200,000 characters, as PostgreSQL stores 1 MiB of
--- words. A change must rebuild the index below.
+-- Return the words of code; of its first 200,000 characters, as PostgreSQL stores 1 MiB of words. A change must rebuild
+-- the index below.
 CREATE OR REPLACE FUNCTION catalog.code_words(source text) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT array_to_tsvector(coalesce(array_agg(DISTINCT left(word, 64)), '{}'))
-    FROM regexp_split_to_table(
-        lower(regexp_replace(left(source, 200000), '([a-z0-9])([A-Z])', '\1 \2', 'g')),
-        '[\x01-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]+'
-    ) AS word
-    WHERE word <> ''
+    SELECT array_to_tsvector(catalog.words_of(source, 200000))
 $$;
 
 CREATE INDEX IF NOT EXISTS process_code ON catalog.process USING gin (catalog.code_words(source)) WHERE source IS NOT NULL;
