@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headrace.files.formats import FORMATS, PARQUET
 from headrace.stores.capabilities import Capability
-from headrace.stores.writes import VersionFormat
+from headrace.stores.data_files.table_type import TableStoreType
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from headrace.catalog.records import Version
     from headrace.queries.rows import PublishedRow
     from headrace.stores.delta.store import DeltaStore
-    from headrace.stores.protocol import JsonRow, LazySession, Reference
+    from headrace.stores.protocol import LazySession, Reference
 
 
-class DeltaStoreType:
+class DeltaStoreType(TableStoreType):
     """The Delta store: published versions are commits of a table in the dataset's directory."""
 
     capabilities = frozenset({Capability.ATOMIC_SWAP, Capability.TIME_TRAVEL, Capability.PARTITION_OVERWRITE})
-    formats = {PARQUET: VersionFormat(FORMATS[PARQUET].compressions)}
 
     def open(self, session: SparkSession, warehouse_uri: str) -> DeltaStore:
         """Open the store. Raises StoreUnavailable if deltalake is not installed, or the warehouse cannot be reached."""
@@ -32,21 +29,6 @@ class DeltaStoreType:
         from headrace.stores.delta.store import DeltaStore
 
         return DeltaStore(session, warehouse_uri)
-
-    def local_rows(
-        self,
-        versions: Sequence[Version],
-        names: Sequence[str],
-        hidden: frozenset[str],
-        count: int,
-        warehouse_uri: str,
-    ) -> list[JsonRow] | None:
-        """Return the first rows of local files; None for others, and for other programs' snapshots. Raises
-        CorruptInput."""
-        from headrace.stores.data_files.local_rows import local_rows
-        from headrace.stores.data_files.tables import is_foreign
-
-        return None if any(map(is_foreign, versions)) else local_rows(versions, names, hidden, count)
 
     def update_references(
         self,
