@@ -6,7 +6,6 @@ delete them afterwards, as they do what dead runs left (`orchestration.garbage`)
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -36,8 +35,6 @@ _EXPIRE = """
 INSERT INTO catalog.expired_version (dataset_version_id, organisation_id, expired_at)
 SELECT unnest(%s::uuid[]), %s, %s
 """
-
-
 _ROWS_LEFT = """
 SELECT EXISTS (
     SELECT FROM catalog.expired_version WHERE organisation_id = %s AND rows_deleted_at IS NULL
@@ -73,15 +70,16 @@ def retained_versions(
         return _retained(cursor, dataset, now or datetime.now(UTC))
 
 
+def expiring_versions(engine: Engine, now: datetime | None = None) -> list[RetainedVersion]:
+    """Return the versions that no rule keeps."""
+    return [each for each in retained_versions(engine, now=now) if each.kept is None]
+
+
 def expire_versions(engine: Engine, now: datetime | None = None) -> list[RetainedVersion]:
     """Let the versions expire that no rule keeps, dataset by dataset, and return them."""
     moment = now or datetime.now(UTC)
-    expiring: dict[str, list[RetainedVersion]] = defaultdict(list)
-    for each in retained_versions(engine, now=moment):
-        if each.kept is None:
-            expiring[each.dataset].append(each)
     expired: list[RetainedVersion] = []
-    for dataset in expiring:
+    for dataset in sorted({each.dataset for each in expiring_versions(engine, moment)}):
         with transaction(engine) as cursor:
             cursor.execute(_BEGIN, [str(current_context().organisation_id)])
             cursor.execute(_LOCK_POINTERS, [current_context().organisation_id, dataset])

@@ -37,7 +37,7 @@ def retention(
     from headrace.cli.common.frames import open_stores
     from headrace.database.connection import connect
     from headrace.orchestration import garbage
-    from headrace.publishing.expiry import expire_versions, retained_versions
+    from headrace.publishing.expiry import expire_versions, expiring_versions, retained_versions
 
     if dataset is not None and delete:
         raise typer.BadParameter("--delete applies to all datasets: omit DATASET")
@@ -46,10 +46,8 @@ def retention(
         versions = retained_versions(engine, dataset)
         found: list[garbage.Garbage] = []
     else:
-        versions = [each for each in retained_versions(engine) if each.kept is None]
         stores = open_stores()
-        if delete:
-            versions = expire_versions(engine)
+        versions = expire_versions(engine) if delete else expiring_versions(engine)
         found = garbage.garbage(engine, stores, timedelta(hours=hours))
         if delete:
             found = garbage.delete(engine, stores, found)
