@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from headrace.cli.common.arguments import AsJson
-from headrace.cli.common.errors import CommandError, complain, explanation, warn
-from headrace.cli.common.output import emit, facts, show, table
+from headrace.terminal.arguments import AsJson
+from headrace.terminal.errors import CommandError, complain, explanation, warn
+from headrace.terminal.output import emit, facts, show, table
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -50,7 +50,7 @@ class Steps:
     @contextmanager
     def step(self, what: str) -> Iterator[Callable[[str], None]]:
         """A step; the function that it yields takes the result of the step, in words."""
-        from headrace.cli.common.terminal import progress, span_of
+        from headrace.terminal.progress import progress, span_of
 
         results: list[str] = []
         started = time.monotonic()
@@ -168,10 +168,10 @@ def _complete(steps: Steps, instance: dg.DagsterInstance, delivered: Sequence[Pa
 
 
 def _materialize(steps: Steps, instance: dg.DagsterInstance) -> list[FinishedRun]:
-    from headrace.cli.common import terminal
-    from headrace.cli.common.frames import session
     from headrace.database.connection import connect
     from headrace.orchestration import launching
+    from headrace.terminal.frames import session
+    from headrace.terminal.progress import execute_all, line
 
     with steps.step("Plan missing and stale runs") as report_result:
         for warning in launching.register_declarations(connect(), session):
@@ -182,9 +182,9 @@ def _materialize(steps: Steps, instance: dg.DagsterInstance) -> list[FinishedRun
     def report_landed_files(run: FinishedRun) -> None:
         steps.seconds[launching.described(run)] = run.seconds
         if not steps.quiet:
-            typer.echo(terminal.line(run))
+            typer.echo(line(run))
 
-    return terminal.execute_all(runs, instance, report_landed_files)
+    return execute_all(runs, instance, report_landed_files)
 
 
 def _chain() -> list[str]:
@@ -247,7 +247,7 @@ def _print(
     steps: Steps,
     runs: list[FinishedRun],
 ) -> None:
-    from headrace.cli.common.terminal import span_of
+    from headrace.terminal.progress import span_of
 
     took = {key: run.seconds for run in runs for key in run.datasets}
     typer.echo("")
@@ -265,8 +265,8 @@ def _print(
 def _row(
     status: DatasetStatus, objectives: list[SlaObjectiveStatus], took: dict[str, float]
 ) -> tuple[object, ...]:
-    from headrace.cli.common.sla_cells import sla_status_text
-    from headrace.cli.common.terminal import span_of
+    from headrace.terminal.progress import span_of
+    from headrace.terminal.sla_cells import sla_status_text
 
     several = f"{status.partition_count:,} partitions, newest " if status.partitions else ""
     counts = ", ".join(f"{count} {word}" for word, count in _check_counts(status).items() if count)

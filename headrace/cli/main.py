@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from headrace import __version__
-from headrace.cli.common.arguments import examples
 from headrace.cli.root import SETTINGS, Commands
 from headrace.project import VARIABLE, unused_project
+from headrace.terminal.arguments import examples
 
 app = typer.Typer(
     name="headrace",

@@ -14,8 +14,8 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from headrace.cli.commands import SECTIONS, Entry
-from headrace.cli.common.errors import Interrupted, complain, explanation
 from headrace.project import NoProject
+from headrace.terminal.errors import Interrupted, complain, explanation
 
 TERMINATED = 128 + signal.SIGTERM  # the exit code, as a shell shows it
 # Rich markup would double the time that the help takes.

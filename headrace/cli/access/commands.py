@@ -8,8 +8,8 @@ from uuid import UUID
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, current_user, examples
-from headrace.cli.common.output import ago, emit, moment, show, table
+from headrace.terminal.arguments import AsJson, current_user, examples
+from headrace.terminal.output import ago, emit, moment, show, table
 
 if TYPE_CHECKING:
     from headrace.access.audit import AuditEntry

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, Dataset, current_user, dataset_keys, examples
-from headrace.cli.common.errors import CommandError
-from headrace.cli.common.output import ago, emit, facts, show, table
+from headrace.terminal.arguments import AsJson, Dataset, current_user, dataset_keys, examples
+from headrace.terminal.errors import CommandError
+from headrace.terminal.output import ago, emit, facts, show, table
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, examples, time_of
-from headrace.cli.common.output import emit, show, size, table
 from headrace.nouns import counted
+from headrace.terminal.arguments import AsJson, examples, time_of
+from headrace.terminal.output import emit, show, size, table
 
 if TYPE_CHECKING:
     from headrace.retention.archiving import ArchivingResult, ColdRows
@@ -39,11 +39,11 @@ def archive(
     Prunes Dagster's event log as well. `headrace up` does this every night. It can be interrupted; the next one
     continues. Versions stay, and so do each process's newest run and newest success, and runs that have not ended.
     """
-    from headrace.cli.common.terminal import progress
     from headrace.database.connection import connect
     from headrace.local.environment import dagster_instance
     from headrace.orchestration.jobs.dagster_log import prune
     from headrace.retention.archiving import HOT_RETENTION, archive_everywhere, cold_everywhere
+    from headrace.terminal.progress import progress
 
     before = datetime.now(UTC) - HOT_RETENTION
     with dagster_instance() as instance:

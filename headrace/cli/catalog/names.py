@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.common.arguments import Dataset, Yes, dataset_keys, examples
 from headrace.nouns import counted
+from headrace.terminal.arguments import Dataset, Yes, dataset_keys, examples
 
 app = typer.Typer()
 

@@ -9,9 +9,9 @@ from uuid import UUID
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, Limit, current_user, examples
-from headrace.cli.common.errors import CommandError
-from headrace.cli.common.output import emit, facts, show, table
+from headrace.terminal.arguments import AsJson, Limit, current_user, examples
+from headrace.terminal.errors import CommandError
+from headrace.terminal.output import emit, facts, show, table
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.common.arguments import Dataset, examples
+from headrace.terminal.arguments import Dataset, examples
 
 app = typer.Typer()
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, Dataset, Partition, examples, version_tags
-from headrace.cli.common.output import emit, facts, row_count_text, show, table, total
+from headrace.terminal.arguments import AsJson, Dataset, Partition, examples, version_tags
+from headrace.terminal.output import emit, facts, row_count_text, show, table, total
 
 if TYPE_CHECKING:
     from headrace.catalog.records import Version
@@ -49,13 +49,13 @@ def diff(
     Without a key, whole rows are compared. A tag shared by several partitions selects all of them, unless one is given.
     """
     from headrace.catalog.schema import classify, sensitive
-    from headrace.cli.common.frames import open_stores
-    from headrace.cli.common.terminal import progress
     from headrace.database.connection import connect
     from headrace.queries.datasets import unique_key
     from headrace.queries.versions import tagged
     from headrace.stores.columns import merged_columns
     from headrace.stores.comparison import compare
+    from headrace.terminal.frames import open_stores
+    from headrace.terminal.progress import progress
 
     engine = connect()
     sides = [tagged(engine, dataset, tag, partition) for tag in (before, after)]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, Dataset, Partition, examples
-from headrace.cli.common.output import ago, emit, facts, row_count_text, show, size, table
-from headrace.cli.common.sla_cells import sla_status_text
+from headrace.terminal.arguments import AsJson, Dataset, Partition, examples
+from headrace.terminal.output import ago, emit, facts, row_count_text, show, size, table
+from headrace.terminal.sla_cells import sla_status_text
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, dataset_keys, examples
-from headrace.cli.common.errors import complain
-from headrace.cli.common.output import emit, show, table
+from headrace.terminal.arguments import AsJson, dataset_keys, examples
+from headrace.terminal.errors import complain
+from headrace.terminal.output import emit, show, table
 
 if TYPE_CHECKING:
     from headrace.stores.protocol import Reference
@@ -31,11 +31,11 @@ def manifests(
     A manifest is a file in `_published/` next to a dataset's versions; it points external readers to the published
     version. Other stores have references of their own kind. A killed run or a full disk can leave one out of date.
     """
-    from headrace.cli.common.frames import session
     from headrace.database.connection import connect
     from headrace.queries import pointers
     from headrace.spark.errors import ResourceError
     from headrace.stores.references import update_references
+    from headrace.terminal.frames import session
 
     engine = connect()
     current: list[Reference] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.common.arguments import (
+from headrace.terminal.arguments import (
     AsJson,
     Dataset,
     Partition,
@@ -16,8 +16,8 @@ from headrace.cli.common.arguments import (
     examples,
     version_tags,
 )
-from headrace.cli.common.errors import CommandError
-from headrace.cli.common.output import ago, emit, show, size, table
+from headrace.terminal.errors import CommandError
+from headrace.terminal.output import ago, emit, show, size, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -123,7 +123,6 @@ def rollback(
     """
     from headrace import queries
     from headrace.catalog.lookup import named
-    from headrace.cli.common.frames import session
     from headrace.database.connection import connect
     from headrace.errors import CatalogError
     from headrace.publishing.rollback import rollback as roll_back
@@ -131,6 +130,7 @@ def rollback(
     from headrace.queries.lineage import published_from
     from headrace.spark.errors import ResourceError
     from headrace.stores.references import update_references
+    from headrace.terminal.frames import session
 
     engine = connect()
     before = queries.version(engine, dataset, partition=partition).version

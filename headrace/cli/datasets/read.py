@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headrace.catalog.schema import sensitive
-from headrace.cli.common.arguments import AsJson, AsOf, Dataset, Partition, examples, version_tags
-from headrace.cli.common.frames import chosen, open_stores
-from headrace.cli.common.output import emit, row_count_text, show, table, total
 from headrace.stores.display import masked, rows
 from headrace.stores.export import FileFormat, refuse_existing
 from headrace.stores.export import export as write_file
+from headrace.terminal.arguments import AsJson, AsOf, Dataset, Partition, examples, version_tags
+from headrace.terminal.frames import chosen, open_stores
+from headrace.terminal.output import emit, row_count_text, show, table, total
 
 if TYPE_CHECKING:
     from headrace.catalog.records import Version

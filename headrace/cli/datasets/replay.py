@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, Dataset, Partition, examples, version_tags
-from headrace.cli.common.errors import CommandError
-from headrace.cli.common.output import emit, facts, show, table
+from headrace.terminal.arguments import AsJson, Dataset, Partition, examples, version_tags
+from headrace.terminal.errors import CommandError
+from headrace.terminal.output import emit, facts, show, table
 
 app = typer.Typer()
 
@@ -27,8 +27,6 @@ def replay(
     Nothing is published. The code must be that of the version; otherwise the commit that wrote it is named. The result
     is identical (equal files), equal (equal rows in other files) or different, with exit code 1.
     """
-    from headrace.cli.common.frames import session
-    from headrace.cli.common.terminal import progress
     from headrace.database.connection import connect
     from headrace.declarations.loading.code import project_code
     from headrace.execution.plan import ProcessPlan
@@ -36,6 +34,8 @@ def replay(
     from headrace.execution.replay import replay as compute
     from headrace.project import project_root
     from headrace.queries.versions import tagged
+    from headrace.terminal.frames import session
+    from headrace.terminal.progress import progress
 
     engine = connect()
     versions = tagged(engine, dataset, version, partition)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, Limit, examples
-from headrace.cli.common.output import emit, show, table
+from headrace.terminal.arguments import AsJson, Limit, examples
+from headrace.terminal.output import emit, show, table
 
 app = typer.Typer()
 

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, examples
-from headrace.cli.common.errors import CommandError
-from headrace.cli.common.output import emit
+from headrace.terminal.arguments import AsJson, examples
+from headrace.terminal.errors import CommandError
+from headrace.terminal.output import emit
 
 app = typer.Typer()
 

@@ -10,10 +10,10 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, examples
-from headrace.cli.common.output import emit, show, table
 from headrace.cli.legacy.estates import EstateFiles, read, read_and_warn
 from headrace.estates.confidence import MIN_CONFIDENCE
+from headrace.terminal.arguments import AsJson, examples
+from headrace.terminal.output import emit, show, table
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]}
@@ -41,9 +41,9 @@ def report(
     """Report an estate's contents and problems, by file and line."""
     from headrace.autosys import lint
     from headrace.autosys.facts import report_facts
-    from headrace.cli.common.terminal import progress
     from headrace.cli.legacy.report import print_report
     from headrace.severity import Severity
+    from headrace.terminal.progress import progress
 
     estate = read(files)
     with progress("checking the estate"):

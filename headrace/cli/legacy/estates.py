@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.common.errors import CommandError
+from headrace.terminal.errors import CommandError
 
 if TYPE_CHECKING:
     from headrace.autosys import Estate
@@ -37,7 +37,7 @@ OptionalFiles = Annotated[
 def read(paths: Sequence[Path]) -> Estate:
     """Read the estate from the files, those of a directory by name. Raises CommandError if a file cannot be read."""
     from headrace.autosys import read_estate
-    from headrace.cli.common.terminal import progress
+    from headrace.terminal.progress import progress
 
     files = [file for path in paths for file in files_of(path)]
     with progress("reading") as on_progress:

@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, examples, time_of, zone_of
-from headrace.cli.common.errors import CommandError
-from headrace.cli.common.output import emit, facts, moment, show
 from headrace.cli.legacy.estates import OptionalFiles, read_and_warn
+from headrace.terminal.arguments import AsJson, examples, time_of, zone_of
+from headrace.terminal.errors import CommandError
+from headrace.terminal.output import emit, facts, moment, show
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -98,9 +98,9 @@ def _mean_runtimes(instance: str) -> Mapping[str, timedelta]:
 
 
 def _stored(instance: str) -> Estate:
-    from headrace.cli.common.terminal import progress
     from headrace.database.connection import connect
     from headrace.estates.stored_estate import stored_estate
+    from headrace.terminal.progress import progress
 
     with progress("reading the catalog"):
         return stored_estate(connect(), instance)

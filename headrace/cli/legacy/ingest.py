@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, examples, zone_of
-from headrace.cli.common.errors import CommandError
-from headrace.cli.common.output import emit, facts, show, table
 from headrace.nouns import counted
+from headrace.terminal.arguments import AsJson, examples, zone_of
+from headrace.terminal.errors import CommandError
+from headrace.terminal.output import emit, facts, show, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +76,6 @@ def ingest(
     The format is detected from the content. Loading a file again changes nothing. `autorep` reports and archived runs
     always count as history. Exits with 1 when something could not be loaded; everything else is loaded.
     """
-    from headrace.cli.common.terminal import progress
     from headrace.cli.legacy.estates import files_of
     from headrace.context import current_context
     from headrace.database.connection import connect
@@ -84,6 +83,7 @@ def ingest(
     from headrace.orchestration.event_sources import EVENT_SOURCES
     from headrace.orchestration.ingestion import load
     from headrace.severity import Severity
+    from headrace.terminal.progress import progress
 
     files = [file for path in paths for file in files_of(path)]
     with progress("ingesting") as on_progress:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, Dataset, Partition, examples
-from headrace.cli.common.errors import CommandError
-from headrace.cli.common.output import emit
+from headrace.terminal.arguments import AsJson, Dataset, Partition, examples
+from headrace.terminal.errors import CommandError
+from headrace.terminal.output import emit
 
 app = typer.Typer()
 

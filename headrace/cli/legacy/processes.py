@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, examples
-from headrace.cli.common.output import emit, show, table
 from headrace.cli.legacy.commands import MAX_ROWS
 from headrace.cli.legacy.scan import Instance
+from headrace.terminal.arguments import AsJson, examples
+from headrace.terminal.output import emit, show, table
 
 if TYPE_CHECKING:
     from headrace.queries.processes import ProcessRow

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from headrace.cli.common.output import facts, show, table
 from headrace.nouns import counted
+from headrace.terminal.output import facts, show, table
 
 if TYPE_CHECKING:
     from headrace.autosys import Estate, Finding

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, examples
-from headrace.cli.common.errors import CommandError
-from headrace.cli.common.output import emit, show, table
 from headrace.cli.legacy.commands import MAX_ROWS
 from headrace.cli.legacy.scan import Instance
 from headrace.estates.confidence import MIN_CONFIDENCE
+from headrace.terminal.arguments import AsJson, examples
+from headrace.terminal.errors import CommandError
+from headrace.terminal.output import emit, show, table
 
 if TYPE_CHECKING:
     from headrace.estates.candidates import CandidateRow

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, examples
-from headrace.cli.common.errors import CommandError
-from headrace.cli.common.output import emit, facts, show, table
 from headrace.cli.legacy.estates import EstateFiles, files_of
 from headrace.nouns import counted
+from headrace.terminal.arguments import AsJson, examples
+from headrace.terminal.errors import CommandError
+from headrace.terminal.output import emit, facts, show, table
 
 if TYPE_CHECKING:
     from headrace.estates.plan import Plan
@@ -48,9 +48,9 @@ def scan(
     used by DB2 procedures (.csv). Jobs no longer in the files are retired, never deleted. The scan is stored as a whole
     or not at all.
     """
-    from headrace.cli.common.terminal import progress
     from headrace.database.connection import connect
     from headrace.estates.estates import scan as scan_files
+    from headrace.terminal.progress import progress
 
     paths = [file for path in files for file in files_of(path)]
     plans: list[Plan] = []

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, examples
-from headrace.cli.common.output import emit, show, table
+from headrace.terminal.arguments import AsJson, examples
+from headrace.terminal.output import emit, show, table
 
 if TYPE_CHECKING:
     from headrace.orchestration.waiting import WaitingDataset

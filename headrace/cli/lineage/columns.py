@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, Dataset, Partition, examples, version_tags
-from headrace.cli.common.errors import CommandError
-from headrace.cli.common.output import emit, show
+from headrace.terminal.arguments import AsJson, Dataset, Partition, examples, version_tags
+from headrace.terminal.errors import CommandError
+from headrace.terminal.output import emit, show
 
 if TYPE_CHECKING:
     from rich.tree import Tree

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, Limit, dataset_keys, examples
-from headrace.cli.common.output import emit, show, table
 from headrace.nouns import counted
+from headrace.terminal.arguments import AsJson, Limit, dataset_keys, examples
+from headrace.terminal.output import emit, show, table
 
 if TYPE_CHECKING:
     from headrace.queries.columns import ColumnPlace

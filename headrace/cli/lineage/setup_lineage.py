@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, Yes, examples
-from headrace.cli.common.errors import CommandError
-from headrace.cli.common.output import emit
+from headrace.terminal.arguments import AsJson, Yes, examples
+from headrace.terminal.errors import CommandError
+from headrace.terminal.output import emit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, AsOf, Partition, dataset_keys, examples, version_tags
-from headrace.cli.common.output import emit, show
 from headrace.cli.lineage.columns import show_columns
+from headrace.terminal.arguments import AsJson, AsOf, Partition, dataset_keys, examples, version_tags
+from headrace.terminal.output import emit, show
 
 if TYPE_CHECKING:
     from datetime import datetime

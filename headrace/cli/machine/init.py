@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, examples
-from headrace.cli.common.output import emit
+from headrace.terminal.arguments import AsJson, examples
+from headrace.terminal.output import emit
 
 app = typer.Typer()
 

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, examples
-from headrace.cli.common.output import ago, emit, show, size, table
 from headrace.nouns import counted
+from headrace.terminal.arguments import AsJson, examples
+from headrace.terminal.output import ago, emit, show, size, table
 
 app = typer.Typer()
 
@@ -34,10 +34,10 @@ def retention(
     Versions expire as the `keep` of their declarations says, every night or with --delete, which also deletes their
     rows. Versions that are published, pinned, held or still read stay, as does what a live run may still publish.
     """
-    from headrace.cli.common.frames import open_stores
     from headrace.database.connection import connect
     from headrace.orchestration import garbage
     from headrace.publishing.expiry import expire_versions, expiring_versions, retained_versions
+    from headrace.terminal.frames import open_stores
 
     if dataset is not None and delete:
         raise typer.BadParameter("--delete applies to all datasets: omit DATASET")

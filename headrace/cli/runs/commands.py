@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, dataset_keys, examples
-from headrace.cli.common.errors import CommandError, warn
-from headrace.cli.common.output import emit, row_count_text, show, table, total
+from headrace.terminal.arguments import AsJson, dataset_keys, examples
+from headrace.terminal.errors import CommandError, warn
+from headrace.terminal.output import emit, row_count_text, show, table, total
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,14 +62,14 @@ def materialize(
     not need its outputs continue.
     """
     wanted = _partitions(partition, partitions)
-    from headrace.cli.common import terminal
-    from headrace.cli.common.frames import session
     from headrace.database.connection import connect
     from headrace.local.environment import dagster_instance
     from headrace.orchestration.launching import Ending, plan, register_declarations
+    from headrace.terminal.frames import session
+    from headrace.terminal.progress import execute_all, progress
 
     with dagster_instance() as instance:
-        with terminal.progress("loading the declarations"):
+        with progress("loading the declarations"):
             for warning in register_declarations(connect(), session):
                 warn(warning)
             runs = plan(connect(), instance, selection, wanted, stale=stale, full_refresh=full_refresh)
@@ -78,7 +78,7 @@ def materialize(
             return
         if not runs and not as_json:
             typer.echo(_nothing(stale=stale))
-        finished = terminal.execute_all(runs, instance, _ignore if as_json else _print)
+        finished = execute_all(runs, instance, _ignore if as_json else _print)
     if as_json:
         emit({"runs": finished})
     failed = sum(run.ending is Ending.FAILED for run in finished)
@@ -97,7 +97,6 @@ def observe(
 
     `headrace up` does this continuously. Exits with 1 if files could not be read or registered as a version.
     """
-    from headrace.cli.common.terminal import progress
     from headrace.database.connection import connect
     from headrace.declarations.loading.code import project_code
     from headrace.execution.landed.files import not_looked_at
@@ -105,6 +104,7 @@ def observe(
     from headrace.execution.plan import ExternalPlan
     from headrace.local.environment import dagster_instance
     from headrace.orchestration.sensors.landing import report_landed_files
+    from headrace.terminal.progress import progress
 
     external = {
         plan.record.key: plan for plan in project_code().loaded.plans if isinstance(plan, ExternalPlan)
@@ -219,7 +219,7 @@ def _show_plan(runs: Sequence[PlannedRun], *, stale: bool, as_json: bool) -> Non
 
 
 def _print(run: FinishedRun) -> None:
-    from headrace.cli.common.terminal import line
+    from headrace.terminal.progress import line
 
     typer.echo(line(run))
     sys.stdout.flush()

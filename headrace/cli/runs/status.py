@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, examples
-from headrace.cli.common.output import ago, emit, facts, moment, show, span, table
-from headrace.cli.common.sla_cells import sla_status_text
 from headrace.nouns import counted
 from headrace.slas.status import OUT_OF_ORDER
+from headrace.terminal.arguments import AsJson, examples
+from headrace.terminal.output import ago, emit, facts, moment, show, span, table
+from headrace.terminal.sla_cells import sla_status_text
 
 if TYPE_CHECKING:
     from rich.table import Table

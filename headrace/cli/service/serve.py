@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.common.arguments import examples
 from headrace.local.servers import KEEP_ALIVE_SECONDS, MAX_CONNECTIONS, SERVICE
+from headrace.terminal.arguments import examples
 
 app = typer.Typer()
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.common.arguments import AsJson, dataset_keys, examples, time_of
-from headrace.cli.common.errors import CommandError
-from headrace.cli.common.output import ago, emit, facts, show, table
 from headrace.slas.objectives import ObjectiveKind
 from headrace.slas.status import SlaStatus
+from headrace.terminal.arguments import AsJson, dataset_keys, examples, time_of
+from headrace.terminal.errors import CommandError
+from headrace.terminal.output import ago, emit, facts, show, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -13,13 +13,13 @@ from typer.testing import Result
 
 from headrace import queries
 from headrace.catalog.records import CheckResult, CheckStatus, DatasetRecord, RunState
-from headrace.cli.common import frames
 from headrace.database.connection import transaction
 from headrace.files.filesystem import local_path
 from headrace.publishing.runs import attempt
 from headrace.registration.declarations import record_load, register
 from headrace.settings import settings
 from headrace.slas.tick import evaluate
+from headrace.terminal import frames
 from tests.platform.cli.conftest import put
 
 Invoke = Callable[..., Result]

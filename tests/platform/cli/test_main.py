@@ -17,11 +17,11 @@ from typer.testing import Result
 
 from docs import reference
 from headrace.cli.commands import SECTIONS
-from headrace.cli.common import terminal
-from headrace.cli.common.arguments import dataset_keys
-from headrace.cli.common.errors import explanation
 from headrace.cli.root import LazyCommands
 from headrace.settings import settings
+from headrace.terminal import progress
+from headrace.terminal.arguments import dataset_keys
+from headrace.terminal.errors import explanation
 from tests.paths import REPOSITORY, WAIT_SECONDS
 
 Invoke = Callable[..., Result]
@@ -391,9 +391,9 @@ def test_sigterm_ends_a_command_with_a_message(tmp_path: Path) -> None:
 def test_without_a_terminal_long_work_writes_a_line_from_time_to_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(terminal, "LINE_INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr(progress, "LINE_INTERVAL_SECONDS", 0.01)
     stream = io.StringIO()
-    with terminal.progress("reading", stream) as on_progress:
+    with progress.progress("reading", stream) as on_progress:
         on_progress("reading a.jil")
         deadline = time.monotonic() + WAIT_SECONDS
         while "reading a.jil (" not in stream.getvalue() and time.monotonic() < deadline:

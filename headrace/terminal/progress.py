@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 
-from headrace.cli.common.errors import Interrupted
-from headrace.cli.common.output import span
+from headrace.terminal.errors import Interrupted
+from headrace.terminal.output import span
 
 if TYPE_CHECKING:
     import dagster as dg

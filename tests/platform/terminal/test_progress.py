@@ -9,12 +9,12 @@ import dagster as dg
 import pytest
 
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
-from headrace.cli.common.terminal import execute_all, line, own_output
 from headrace.execution.plan import InputPlan, OutputPlan, ProcessPlan
 from headrace.execution.transform import Pipeline
 from headrace.orchestration import launching
 from headrace.orchestration.launching import Ending
 from headrace.orchestration.materialization import PlannedRun
+from headrace.terminal.progress import execute_all, line, own_output
 
 
 def test_what_a_transform_prints_does_not_mix_with_what_the_command_says(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.cli.common.output import show, table
+from headrace.terminal.output import show, table
 
 KEY, TAG = "flights/aircraft_rotations_of_a_long_name", "20261129T164420Z-da474ae7"
 REASON = "a reason in words that may be folded over several lines"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headrace.cli.common.output import STYLES, moment
 from headrace.slas.status import SlaStatus
+from headrace.terminal.output import STYLES, moment
 
 if TYPE_CHECKING:
     from rich.text import Text

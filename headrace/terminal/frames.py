@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headrace.cli.common.errors import CommandError
 from headrace.spark.quoting import quoted
+from headrace.terminal.errors import CommandError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -1,1 +1,0 @@
-"""Code shared by commands: arguments, output, errors, progress."""

@@ -1,0 +1,1 @@
+"""The terminal: arguments, tables, progress and errors that commands share."""
