@@ -125,7 +125,7 @@ class MissingVersion(CatalogError):
 
 
 class VersionExpired(CatalogError):
-    """A version whose rows retention deleted."""
+    """A version whose rows retention or an erasure deleted."""
 
     failure_kind = "INPUT"
 

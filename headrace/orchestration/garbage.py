@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
@@ -89,24 +89,30 @@ def garbage(
     reap(engine)
     before = (now or datetime.now(UTC)) - grace
     with transaction(engine) as cursor:
-        asked = {
-            "organisation": current_context().organisation_id,
-            "namespace": own_namespace(current_context().organisation),
-            "files": FILES_STORE,
-        }
-        datasets = cursor.execute(_DATASETS, asked).fetchall()
         running = cursor.execute(_OLDEST_RUNNING, [current_context().organisation_id]).fetchone()
     if running is not None and running["start_ts"] is not None:
         before = min(
             before, running["start_ts"].replace(microsecond=0)
         )  # tags have a resolution of one second
     found: list[Garbage] = []
-    for row in datasets:
+    for row in _known_tags(engine):
         try:
             found += _of_dataset(stores, row, before)
         except StoreUnavailable as error:
             _LOG.warning("%s was not looked at: %s", row["full_name"], error)
     return found
+
+
+def expired_rows(engine: Engine, stores: OpenStores, datasets: Collection[str]) -> list[Garbage]:
+    """Return the rows of expired versions of these datasets, however new."""
+    return [
+        _garbage(stores, row, tag, store)
+        for row in _known_tags(engine)
+        if row["full_name"] in datasets
+        for store in sorted(set(row["stores"]).intersection(STORES.names()))
+        for tag in stores.named(store).tags(row["full_name"], row["base_uri"])
+        if tag in row["expired_tags"] and tag not in row["tags"]
+    ]
 
 
 def delete(engine: Engine, stores: OpenStores, found: Sequence[Garbage]) -> list[Garbage]:
@@ -132,6 +138,17 @@ def delete(engine: Engine, stores: OpenStores, found: Sequence[Garbage]) -> list
         except ResourceError as error:
             _LOG.warning("what %s no longer needs was not deleted: %s", dataset, error)
     return deleted
+
+
+def _known_tags(engine: Engine) -> list[dict[str, Any]]:
+    """Return all datasets with their place, and the tags of their versions, expired or not."""
+    asked = {
+        "organisation": current_context().organisation_id,
+        "namespace": own_namespace(current_context().organisation),
+        "files": FILES_STORE,
+    }
+    with transaction(engine) as cursor:
+        return cursor.execute(_DATASETS, asked).fetchall()
 
 
 def _of_dataset(stores: OpenStores, row: Mapping[str, Any], before: datetime) -> list[Garbage]:

@@ -6,6 +6,7 @@ delete them afterwards, as they do what dead runs left (`orchestration.garbage`)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -25,8 +26,8 @@ GRACE = timedelta(days=1)  # for runs that chose a version and have not recorded
 _LOCK_POINTERS = """
 SELECT FROM catalog.published_pointer
 JOIN catalog.dataset USING (dataset_id)
-WHERE dataset.organisation_id = %s AND full_name = %s
-ORDER BY partition_key
+WHERE dataset.organisation_id = %s AND full_name = ANY (%s)
+ORDER BY full_name, partition_key
 FOR NO KEY UPDATE OF published_pointer
 """
 # Runs that record their inputs wait for this one.
@@ -81,13 +82,18 @@ def expire_versions(engine: Engine, now: datetime | None = None) -> list[Retaine
     expired: list[RetainedVersion] = []
     for dataset in sorted({each.dataset for each in expiring_versions(engine, moment)}):
         with transaction(engine) as cursor:
-            cursor.execute(_BEGIN, [str(current_context().organisation_id)])
-            cursor.execute(_LOCK_POINTERS, [current_context().organisation_id, dataset])
+            begin_expiry(cursor, [dataset])
             found = [each for each in _retained(cursor, dataset, moment) if each.kept is None]
             ids = [each.version_id for each in found]
             cursor.execute(_EXPIRE, [ids, current_context().organisation_id, moment])
         expired += found
     return expired
+
+
+def begin_expiry(cursor: Cursor[Any], datasets: Sequence[str]) -> None:
+    """Until the transaction ends, let runs that record their inputs wait, and publications of these datasets."""
+    cursor.execute(_BEGIN, [str(current_context().organisation_id)])
+    cursor.execute(_LOCK_POINTERS, [current_context().organisation_id, list(datasets)])
 
 
 def rows_are_left(engine: Engine) -> bool:

@@ -83,7 +83,7 @@ def provenances(
     ]
     if not items:
         return {}
-    rows = statement("lineage_provenances").execute(
+    rows = statement("lineage/provenances").execute(
         cursor, {"organisation": current_context().organisation_id, "lineages": jsonb(items)}
     )
     return {row["ordinal"]: row["provenance_id"] for row in rows}
@@ -105,7 +105,7 @@ def store_lineage(
         return
     organisation = current_context().organisation_id
     items = [_item(ordinal, each) for ordinal, each in enumerate(reported)]
-    known = statement("lineage_known").execute(
+    known = statement("lineage/known").execute(
         cursor, {"organisation": organisation, "run_id": run_id, "lineages": jsonb(items)}
     )
     new: list[_ReportedLineage] = []
@@ -120,7 +120,7 @@ def store_lineage(
             replaced.append((row["dataset_id"], each))
     if new:
         _name_inputs(cursor, new)
-        statement("lineage_store").execute(
+        statement("lineage/store").execute(
             cursor, {"organisation": organisation, "lineages": jsonb([_stored(each) for each in new])}
         )
     _record(cursor, changed)
@@ -135,7 +135,7 @@ def follow_pointers(cursor: Cursor[Any], dataset_id: UUID, dataset: str, at: dat
     """
     place = {"dataset_id": dataset_id, "name_id": _name_id(dataset)}
     cursor.execute(_LOCK, place)  # so that a concurrent publish is either seen here or recorded after this
-    for row in statement("lineage_heads").execute(cursor, place).fetchall():
+    for row in statement("lineage/heads").execute(cursor, place).fetchall():
         lineage = from_json(row["content"]) if row["content"] is not None else LineageOfOutput()
         _record(
             cursor, [_ReportedLineage(dataset, row["hash"], lineage, at, row["process_id"], row["run_id"])]
@@ -155,16 +155,16 @@ def _record(cursor: Cursor[Any], reported: Sequence[_ReportedLineage]) -> None:
         "lineages": jsonb([_item(ordinal, each) for ordinal, each in enumerate(reported)]),
         "edges": jsonb([edge for each in reported for edge in _edges(each)]),
     }
-    statement("lineage_reserve").execute(cursor, parameters)
-    statement("lineage_record").execute(cursor, parameters)
+    statement("lineage/reserve").execute(cursor, parameters)
+    statement("lineage/record").execute(cursor, parameters)
 
 
 def _name_inputs(cursor: Cursor[Any], reported: Sequence[_ReportedLineage]) -> None:
     """Store the names of the lineages' datasets and inputs, where they are new."""
     parameters = {"organisation": current_context().organisation_id, "namespace": events.namespace()}
     if past := _past(reported):
-        statement("lineage_past_inputs").execute(cursor, {**parameters, "past": jsonb(past)})
-    statement("lineage_names").execute(cursor, {**parameters, "names": jsonb(_names(reported))})
+        statement("lineage/past_inputs").execute(cursor, {**parameters, "past": jsonb(past)})
+    statement("lineage/names").execute(cursor, {**parameters, "names": jsonb(_names(reported))})
 
 
 def _reported_lineages(

@@ -58,6 +58,9 @@ CREATE OR REPLACE TRIGGER audit_change AFTER INSERT OR UPDATE ON catalog.dataset
 CREATE OR REPLACE TRIGGER audit_change AFTER INSERT OR UPDATE ON catalog.dataset_retirement
     FOR EACH ROW EXECUTE FUNCTION catalog.audit_change('dataset_id');
 
+CREATE OR REPLACE TRIGGER audit_change AFTER INSERT ON catalog.erasure
+    FOR EACH ROW EXECUTE FUNCTION catalog.audit_change('dataset_id');
+
 CREATE OR REPLACE TRIGGER audit_rollback AFTER INSERT ON catalog.pointer_move
     FOR EACH ROW WHEN (NEW.kind = 'ROLLBACK') EXECUTE FUNCTION catalog.audit_change('dataset_id');
 

@@ -48,3 +48,27 @@ $$;
 CREATE OR REPLACE FUNCTION catalog.kept_number(value jsonb) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN jsonb_typeof(value) = 'number' THEN greatest(1, least(value::numeric, 10000))::integer END
 $$;
+
+-- Return a dataset of an event that Headrace published without the values of rows: the bounds of columns, and examples of
+-- failing rows.
+CREATE OR REPLACE FUNCTION catalog.dataset_without_values(dataset jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN dataset #> '{facets,headrace_versions,versions}' IS NULL THEN dataset ELSE jsonb_set(
+        dataset, '{facets,headrace_versions,versions}', (
+            SELECT jsonb_agg(version || jsonb_build_object('statistics', '{}'::jsonb, 'checks', coalesce((
+                SELECT jsonb_agg(result || '{"detail": {}}'::jsonb ORDER BY result_place)
+                FROM jsonb_array_elements(version -> 'checks') WITH ORDINALITY AS item (result, result_place)
+            ), '[]')) ORDER BY place)
+            FROM jsonb_array_elements(dataset #> '{facets,headrace_versions,versions}')
+                WITH ORDINALITY AS item (version, place)
+        )) END
+$$;
+
+CREATE OR REPLACE FUNCTION catalog.event_without_values(event jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN event ? 'dataset' THEN
+            jsonb_set(event, '{dataset}', catalog.dataset_without_values(event -> 'dataset'))
+        ELSE jsonb_set(event, '{outputs}', coalesce((
+            SELECT jsonb_agg(catalog.dataset_without_values(output) ORDER BY place)
+            FROM jsonb_array_elements(event -> 'outputs') WITH ORDINALITY AS item (output, place)
+        ), '[]')) END
+$$;

@@ -94,7 +94,7 @@ def materialization(unreported: UnreportedVersion) -> dg.AssetMaterialization:
     return dg.AssetMaterialization(
         asset_key=dg.AssetKey.from_user_string(version.dataset),
         partition=version.partition,
-        description="Its run ended before it was reported.",
+        description="Reported without its run.",
         metadata=version_metadata(Publication(version, Outcome.PUBLISHED, unreported.generation)),
         tags={
             DATA_VERSION_TAG: version.tag,

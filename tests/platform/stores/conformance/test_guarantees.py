@@ -306,3 +306,17 @@ def test_expiry_moves_a_reference_that_was_left_behind(shop: Shop, monkeypatch: 
     ask("retention", "--delete", "--hours", "0")
     assert shop.store.tags(ORDERS) == [second.tag]
     assert ids(shop.rows_outside) == [0, 1, 2, 3, 4]
+
+
+@guarantee("loses erased rows, in all versions and for other programs")
+def test_erased_rows_are_gone(shop: Shop) -> None:
+    first = shop.publish(THREE)
+    shop.publish(FIVE)
+    found = ask("erase", ORDERS, "--where", "id = 1", "--reason", "request 7", "--yes")
+    assert sorted(each["action"] for each in found["versions"]) == ["delete", "rewrite"]
+    assert ids(shop.rows_outside) == ids(ask("read", ORDERS)["rows"]) == [0, 2, 3, 4]
+    assert shop.store.tags(ORDERS) == [shop.published.tag]
+    assert f"version {first.tag} of {ORDERS} expired at" in refused("read", ORDERS, "--version", first.tag)
+    assert shop.refreshed() == 0
+    shop.publish(THREE)
+    assert ids(shop.rows_outside) == [0, 1, 2]

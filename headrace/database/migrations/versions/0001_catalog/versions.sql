@@ -40,12 +40,27 @@ CREATE INDEX dataset_version_newest_of_partition
     ON catalog.dataset_version (dataset_id, partition_key, produced_at DESC, dataset_version_id);
 CREATE INDEX dataset_version_run ON catalog.dataset_version (produced_by_run_id);
 
+-- Rows that were erased from all versions of a dataset. condition: selected them, with ? for each value.
+CREATE TABLE catalog.erasure (
+    erasure_id      uuid PRIMARY KEY,
+    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    dataset_id      uuid NOT NULL REFERENCES catalog.dataset,
+    condition       text NOT NULL,
+    reason          text NOT NULL,
+    erased_by       text NOT NULL,
+    erased_at       timestamptz NOT NULL DEFAULT now(),
+    versions        integer NOT NULL,
+    row_count       bigint NOT NULL
+);
+
 -- Versions whose rows were deleted, or are about to be: they stay in the history and can no longer be read.
+-- erasure_id: of the erasure that deleted them, null if they had expired.
 CREATE TABLE catalog.expired_version (
     dataset_version_id uuid PRIMARY KEY REFERENCES catalog.dataset_version ON DELETE CASCADE DEFERRABLE,
     organisation_id    uuid NOT NULL,
     expired_at         timestamptz NOT NULL,
-    rows_deleted_at    timestamptz
+    rows_deleted_at    timestamptz,
+    erasure_id         uuid REFERENCES catalog.erasure
 );
 CREATE INDEX expired_version_left ON catalog.expired_version (organisation_id) WHERE rows_deleted_at IS NULL;
 

@@ -1,0 +1,16 @@
+-- Removes the values of rows from what the catalog knows of versions: the bounds of columns, and examples of failing rows.
+WITH erased AS (
+    UPDATE catalog.dataset_version SET statistics = '{}'
+    WHERE dataset_version_id = ANY (%(versions)s)
+    RETURNING dataset_version_id, version_tag, produced_by_run_id
+), results AS (
+    UPDATE catalog.quality_check_result result SET detail_json = '{}'
+    FROM erased
+    WHERE result.dataset_version_id = erased.dataset_version_id
+)
+UPDATE catalog.run_event event SET payload_json = catalog.event_without_values(payload_json)
+WHERE organisation_id = %(organisation)s
+  AND (run_id IN (SELECT produced_by_run_id FROM erased)
+       OR event_type = 'DATASET' AND EXISTS (
+           SELECT FROM jsonb_path_query(payload_json, '$.dataset.facets.headrace_versions.versions[*].tag') AS tag
+           JOIN erased ON version_tag = tag #>> '{}'))

@@ -1,0 +1,295 @@
+"""Rows are erased from every version of a dataset, and of the datasets made from it."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from pyspark.sql import SparkSession
+from sqlalchemy import Engine
+from typer.testing import CliRunner
+
+from headrace.catalog.records import InputRequest
+from headrace.cli import app
+from headrace.database.connection import transaction
+from headrace.errors import VersionExpired
+from headrace.execution.erasure import Action, Condition, affected_rows, erase
+from headrace.publishing.erasure import ErasureRefused
+from headrace.publishing.pins import pin, resolve
+from headrace.queries.versions import published, tagged, versions
+from headrace.settings import settings
+from headrace.stores.store import OpenStores
+from tests.platform.execution.growing import Feed
+from tests.platform.projects import Project, load_project, write_project
+
+PEOPLE = """
+type: headrace.Dataset
+attributes:
+  key: crm/people
+  sql: >
+    SELECT * FROM VALUES (1, 'Ada', 10), (2, 'Ben', 20), (3, 'Cy', 30) AS t (id, name, amount)
+---
+type: headrace.Dataset
+attributes:
+  key: crm/contacts
+  sql: SELECT id AS contact_id, upper(name) AS name FROM crm.people WHERE amount > 5
+---
+type: headrace.Dataset
+attributes:
+  key: crm/totals
+  sql: SELECT count(*) AS people, sum(amount) AS amount FROM crm.people
+---
+type: headrace.Dataset
+attributes:
+  key: crm/other
+  sql: SELECT 7 AS id
+"""
+ADA = "name = 'Ada' OR id = 1"
+
+
+@pytest.fixture
+def project(engine: Engine, tmp_path: Path) -> Project:
+    """All datasets materialized once."""
+    project = load_project(write_project(tmp_path, "crm", PEOPLE), engine)
+    project.materialize()
+    return project
+
+
+def stores(spark: SparkSession) -> OpenStores:
+    return OpenStores(spark, settings().warehouse_uri)
+
+
+def ends(
+    engine: Engine, spark: SparkSession, where: str, key: str = "crm/people"
+) -> dict[str, tuple[Any, ...]]:
+    found = affected_rows(engine, stores(spark), key, Condition(where))
+    return {each.stored.version.dataset: (each.action, each.rows) for each in found.versions}
+
+
+def erased(engine: Engine, spark: SparkSession, where: str, key: str = "crm/people") -> None:
+    found = affected_rows(engine, stores(spark), key, Condition(where))
+    erase(engine, found, stores(spark), key, Condition(where), reason="request 7", by="steward")
+
+
+def rows(engine: Engine, spark: SparkSession, key: str) -> list[tuple[Any, ...]]:
+    [[choice]] = resolve(engine, [InputRequest(key, "test")])
+    return sorted(tuple(row) for row in stores(spark).read([choice.version]).collect())
+
+
+def test_column_lineage_finds_the_rows_in_what_was_made_from_a_dataset(
+    engine: Engine, spark: SparkSession, project: Project
+) -> None:
+    assert ends(engine, spark, "ID = 1") == {
+        "crm/people": (Action.REWRITE, 1),
+        "crm/contacts": (Action.REWRITE, 1),
+        "crm/totals": (Action.RECOMPUTE, None),
+    }
+    assert ends(engine, spark, "id = 9") == {}
+
+
+def test_a_dataset_without_the_columns_is_computed_again(
+    engine: Engine, spark: SparkSession, project: Project
+) -> None:
+    assert ends(engine, spark, ADA)["crm/contacts"] == (
+        Action.RECOMPUTE,
+        None,
+    )  # upper(name) is another value
+
+
+def test_erased_rows_are_in_no_version_any_more(
+    engine: Engine, spark: SparkSession, project: Project
+) -> None:
+    project.materialize()
+    before = {row.version.tag for row in versions(engine, "crm/people")}
+    assert len(before) == 2
+
+    erased(engine, spark, "id = 1")
+
+    assert rows(engine, spark, "crm/people") == [(2, "Ben", 20), (3, "Cy", 30)]
+    assert rows(engine, spark, "crm/contacts") == [(2, "BEN"), (3, "CY")]
+    for tag in before:
+        [version] = tagged(engine, "crm/people", tag)
+        with pytest.raises(VersionExpired, match="expired at"):
+            version.require_rows()
+
+
+def test_what_cannot_be_rewritten_goes_when_it_has_been_computed_again(
+    engine: Engine, spark: SparkSession, project: Project
+) -> None:
+    erased(engine, spark, "id = 1")
+    assert ends(engine, spark, "id = 1") == {"crm/totals": (Action.RECOMPUTE, None)}
+
+    project.materialize("crm/totals", stale_in=engine)
+
+    assert rows(engine, spark, "crm/totals") == [(2, 50)]
+    assert ends(engine, spark, "id = 1") == {"crm/totals": (Action.DELETE, None)}
+    erased(engine, spark, "id = 1")
+    assert ends(engine, spark, "id = 1") == {}
+
+
+def test_the_rewritten_version_is_as_current_as_the_one_before(
+    engine: Engine, spark: SparkSession, project: Project
+) -> None:
+    [before] = published(engine, ["crm/people"])
+    erased(engine, spark, "id = 1")
+    [after] = published(engine, ["crm/people"])
+    assert after.version.fingerprint == before.version.fingerprint
+    assert after.version.columns == before.version.columns
+    assert after.generation == before.generation + 1
+
+
+def test_the_audit_trail_has_the_erasure_without_the_values(
+    engine: Engine, spark: SparkSession, project: Project
+) -> None:
+    erased(engine, spark, "id = 1 AND name LIKE 'A%'")
+    with transaction(engine) as cursor:
+        entry = cursor.execute("SELECT * FROM catalog.audit_entry WHERE object_type = 'ERASURE'").fetchone()
+        statistics = cursor.execute(
+            "SELECT statistics FROM catalog.dataset_version JOIN catalog.expired_version USING (dataset_version_id)"
+        ).fetchall()
+        events = cursor.execute("SELECT payload_json FROM catalog.run_event").fetchall()
+    assert entry is not None
+    assert entry["detail"]["condition"] == "id = ? AND name LIKE ?"
+    assert (entry["subject"], entry["detail"]["reason"], entry["detail"]["row_count"]) == (
+        "steward",
+        "request 7",
+        1,
+    )
+    assert {json.dumps(row["statistics"]) for row in statistics} == {"{}"}
+    kept = [
+        version["statistics"]
+        for event in events
+        for output in event["payload_json"].get("outputs", [])
+        if output["name"] == "crm/people"
+        for version in output["facets"]["headrace_versions"]["versions"]
+    ]
+    assert kept == [{}]
+
+
+def test_nothing_is_erased_from_a_version_that_is_pinned(
+    engine: Engine, spark: SparkSession, project: Project
+) -> None:
+    [now] = published(engine, ["crm/contacts"])
+    pin(engine, "crm/contacts", now.version.tag, by="auditor", reason="case 4")
+    with pytest.raises(
+        ErasureRefused, match=r"crm/contacts is pinned by auditor: case 4; nothing was erased"
+    ):
+        erased(engine, spark, "id = 1")
+    assert len(rows(engine, spark, "crm/people")) == 3
+
+
+def test_partitions_that_one_run_wrote_stay_readable(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    declaration = """
+type: headrace.Dataset
+attributes:
+  key: crm/daily
+  partitions: {type: static, keys: [a, b], column: day, ranges: true}
+  sql: SELECT day, id FROM VALUES ('a', 1), ('a', 2), ('b', 2) AS t (day, id) WHERE array_contains(:partition_keys, day)
+"""
+    project = load_project(write_project(tmp_path, "crm", declaration), engine)
+    project.materialize("crm/daily", partitions=("a", "b"))
+
+    erased(engine, spark, "id = 1", "crm/daily")
+
+    found = [stores(spark).read([row.version]).collect() for row in published(engine, ["crm/daily"])]
+    assert [[tuple(row) for row in partition] for partition in found] == [[("a", 2)], [("b", 2)]]
+
+
+def test_quarantined_rows_are_erased_too(engine: Engine, spark: SparkSession, tmp_path: Path) -> None:
+    declaration = """
+type: headrace.Dataset
+attributes:
+  key: crm/checked
+  schema: {columns: {id: int, amount: {type: int, checks: [{less_than: 100, quarantine: true}]}}}
+  sql: SELECT * FROM VALUES (1, 500), (2, 20) AS t (id, amount)
+"""
+    project = load_project(write_project(tmp_path, "crm", declaration), engine)
+    project.materialize("crm/checked")
+
+    assert ends(engine, spark, "id = 1", "crm/checked") == {"crm/checked": (Action.REWRITE, 1)}
+    erased(engine, spark, "id = 1", "crm/checked")
+    assert ends(engine, spark, "id = 1", "crm/checked") == {}
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("id = ", "is not a condition in SQL"),
+        ("1 = 1", "names no column"),
+        ("id IN (SELECT 1)", "may not have a subquery"),
+        ("id > avg(id)", "may not have a subquery, an aggregate"),
+        ("person = 1", "never had a column person; its columns are id, name, amount"),
+        ("id.first = 1", "cannot be evaluated on crm/people"),
+    ],
+)
+def test_a_wrong_condition_is_refused(
+    engine: Engine, spark: SparkSession, project: Project, where: str, message: str
+) -> None:
+    with pytest.raises(ErasureRefused, match=message):
+        erased(engine, spark, where)
+
+
+def test_the_command_deletes_the_files_and_the_previews(
+    engine: Engine, spark: SparkSession, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.local.environment.dagster_instance", lambda: nullcontext(project.instance))
+    ask = ["erase", "crm/people", "--where", "id = 1", "--reason", "request 7"]
+    shown = CliRunner().invoke(app, [*ask, "--dry-run"])
+    assert shown.exit_code == 0, shown.output
+    assert len(rows(engine, spark, "crm/people")) == 3
+
+    done = CliRunner().invoke(app, [*ask, "--yes"])
+
+    assert done.exit_code == 1, done.output
+    assert "Erased 2 rows from 2 versions." in done.stdout
+    assert "run `headrace materialize crm/totals`, and this command again" in done.stderr
+    warehouse = Path(settings().warehouse_uri.removeprefix("file://"))
+    files = [file for key in ("people", "contacts") for file in (warehouse / "crm" / key).rglob("*.parquet")]
+    assert files
+    for file in files:
+        assert b"Ada" not in file.read_bytes()
+        assert b"ADA" not in file.read_bytes()
+    for key in ("crm/people", "crm/contacts"):
+        asset = dg.AssetKey.from_user_string(key)
+        [record] = project.instance.fetch_materializations(asset, limit=10).records
+        assert "Ada" not in repr(record)
+        assert "'ADA" not in repr(record)
+        [row] = published(engine, [key])
+        assert row.version.tag in repr(record)
+
+
+def test_a_dataset_that_grows_continues_without_the_rows(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    declaration = """
+type: headrace.ExternalDataset
+attributes:
+  key: crm/feed
+  partitions: {type: static, keys: [a, b]}
+---
+type: headrace.Dataset
+attributes:
+  key: crm/ledger
+  sql: SELECT day, id FROM feed
+  incremental: {mode: append, partition: day}
+"""
+    project = load_project(write_project(tmp_path / "project", "crm", declaration), engine)
+    feed = Feed(engine, tmp_path, "crm/feed", {"day": "string", "id": "bigint"})
+    feed.publish([{"day": "a", "id": 1}, {"day": "a", "id": 2}], "a")
+    project.materialize("crm/ledger")
+
+    with pytest.raises(ErasureRefused, match=r"another system writes crm/feed: erase the rows there"):
+        erased(engine, spark, "id = 1", "crm/feed")
+    found = affected_rows(engine, stores(spark), "crm/ledger", Condition("id = 1"))
+    assert found.sources == {"crm/feed": 1}
+    erased(engine, spark, "id = 1", "crm/ledger")
+    feed.publish([{"day": "b", "id": 3}], "b")
+    project.materialize("crm/ledger")
+
+    assert rows(engine, spark, "crm/ledger") == [("a", 2), ("b", 3)]
