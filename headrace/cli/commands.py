@@ -59,6 +59,11 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("clean", f"{_CLI}.machine.commands", "Stop all services and delete the state folder."),
         Entry("env", f"{_CLI}.machine.commands", "Print the environment variables for `dagster` and `dg`."),
         Entry("serve", f"{_CLI}.service.serve", "Run only the HTTP service until Ctrl-C."),
+        Entry(
+            "doctor",
+            f"{_CLI}.machine.doctor",
+            "Examine the installation and the stores.",
+        ),
         Entry("retention", f"{_CLI}.machine.retention", "List versions that expire, and dead runs' writes."),
     ),
     "Catalog": (

@@ -1,0 +1,155 @@
+"""Examine an installation: machine, catalog, Spark, warehouse, and whether the stores agree with the catalog."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.metadata import version
+from platform import python_version
+
+from sqlalchemy import Engine
+
+from headrace.catalog.locators import FILES_STORE
+from headrace.context import current_context
+from headrace.database.connection import connect
+from headrace.errors import CatalogError
+from headrace.files.filesystem import is_local, local_path, normalised
+from headrace.nouns import counted
+from headrace.queries import pointers
+from headrace.queries.platform import platform_state
+from headrace.queries.versions import published
+from headrace.spark.errors import ResourceError
+from headrace.spark.java import require_java
+from headrace.spark.session import SparkResource
+from headrace.stores.references import update_references
+from headrace.stores.registry import STORES
+from headrace.stores.store import OpenStores
+
+MIN_FREE_BYTES = 1_000_000_000  # of a local warehouse
+
+
+class Health(StrEnum):
+    """The result of an examination."""
+
+    OK = "OK"
+    REPAIRED = "REPAIRED"
+    WARNING = "WARNING"  # it works, and may not be as intended
+    PROBLEM = "PROBLEM"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The health of one subject, with the reason of a problem and its solution."""
+
+    subject: str
+    health: Health
+    detail: str
+
+
+def examine(
+    datasets: Sequence[str] = (), on_progress: Callable[[str], None] = lambda _: None
+) -> Iterator[Finding]:
+    """Yield a finding for each part of the installation, for each dataset with a problem, and for all others together.
+
+    References of stores that are out of date are updated. datasets: only these; by default all with published versions.
+    Raises UnknownDataset for one of them.
+    """
+    yield Finding("Headrace", Health.OK, f"{version('headrace')} with Python {python_version()}")
+    try:
+        yield Finding("Java", Health.OK, str(require_java()))
+    except ResourceError as error:
+        yield Finding("Java", Health.PROBLEM, str(error))
+    try:
+        engine = connect()
+    except CatalogError as error:
+        yield Finding("catalog", Health.PROBLEM, str(error))
+        return
+    yield from _catalog(engine)
+    on_progress("starting Spark")
+    try:
+        session = SparkResource().session
+    except ResourceError as error:
+        yield Finding("Spark", Health.PROBLEM, str(error))
+        return
+    yield Finding("Spark", Health.OK, f"{session.version} at {current_context().settings.spark.master}")
+    stores = OpenStores(session, current_context().settings.warehouse_uri)
+    try:
+        stores.named(FILES_STORE)
+    except ResourceError as error:
+        yield Finding("warehouse", Health.PROBLEM, str(error))
+        return
+    yield _warehouse(normalised(current_context().settings.warehouse_uri))
+    yield from _datasets(engine, stores, datasets, on_progress)
+
+
+def _catalog(engine: Engine) -> Iterator[Finding]:
+    state = platform_state(engine)
+    yield Finding("catalog", Health.OK, f"PostgreSQL {state.server_version}, revision {state.revision}")
+    silent = [each for each in state.sensors if each.is_silent or each.failure]
+    for each in silent:
+        reason = each.failure or "it does not run: start `headrace up`, or Dagster's daemon"
+        yield Finding(f"sensor {each.sensor}", Health.WARNING, reason)
+
+
+def _warehouse(location: str) -> Finding:
+    if is_local(location):
+        free = shutil.disk_usage(local_path(location)).free
+        if free < MIN_FREE_BYTES:
+            return Finding(
+                "warehouse",
+                Health.WARNING,
+                f"{location} has only {free:,} bytes of free space: free some, or let "
+                "versions expire (`headrace retention`)",
+            )
+    return Finding("warehouse", Health.OK, location)
+
+
+def _datasets(
+    engine: Engine, stores: OpenStores, datasets: Sequence[str], on_progress: Callable[[str], None]
+) -> Iterator[Finding]:
+    """Compare what is published with what the stores hold."""
+    wanted = list(datasets) or pointers.datasets(engine)
+    problems: list[Finding] = []
+    for dataset in wanted:
+        on_progress(dataset)
+        found = [*_references(engine, stores, dataset), *_published(engine, stores, dataset)]
+        yield from found
+        problems += found
+    sound = len(wanted) - len({each.subject for each in problems})
+    yield Finding("datasets", Health.OK, f"{counted(sound, 'dataset')} with what the catalog has published")
+
+
+def _references(engine: Engine, stores: OpenStores, dataset: str) -> Iterator[Finding]:
+    try:
+        references = update_references(engine, dataset, lambda: stores.session)
+    except ResourceError as error:
+        yield Finding(dataset, Health.PROBLEM, str(error))
+        return
+    if changed := sum(each.changed for each in references):
+        yield Finding(
+            dataset,
+            Health.REPAIRED,
+            f"{counted(changed, 'reference')} for other programs led to another version",
+        )
+
+
+def _published(engine: Engine, stores: OpenStores, dataset: str) -> Iterator[Finding]:
+    """Look for published versions whose rows are not there, or not as they were written."""
+    installed = STORES.names()
+    for row in published(engine, [dataset]):
+        version = row.version
+        if version.locator is None:
+            continue
+        if version.store not in installed:
+            yield Finding(
+                dataset,
+                Health.WARNING,
+                f"version {version.tag} is in the store {version.store}, which is not installed here",
+            )
+            return
+        try:
+            stores.read([version])
+        except ResourceError as error:
+            yield Finding(dataset, Health.PROBLEM, str(error))
