@@ -131,10 +131,9 @@ def _land(steps: Steps, instance: dg.DagsterInstance) -> None:
     _complete(steps, instance, delivery.written)
     with steps.step("Register what landed") as report_result:
         external = [plan for plan in project_code().loaded.plans if isinstance(plan, ExternalPlan)]
-        observation = observe(
-            connect(), [plan for plan in external if plan.record.key.startswith(f"{DOMAIN}/")]
-        )
-        report_landed_files(instance, observation)
+        feed = [plan for plan in external if plan.record.key.startswith(f"{DOMAIN}/")]
+        observation = observe(connect(), feed)
+        report_landed_files(instance, feed, observation)
         report_result(f"{len(observation.new):,} new versions")
     if observation.problems:
         raise CommandError("\n  ".join(["some files could not be registered:", *observation.problems]))

@@ -24,6 +24,11 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
             "show", f"{_CLI}.datasets.listing", "Show a dataset: columns, checks, SLA, published versions."
         ),
         Entry("versions", f"{_CLI}.datasets.listing", "List the newest versions of a dataset."),
+        Entry(
+            "partitions",
+            f"{_CLI}.datasets.partitions",
+            "List the partitions of a dataset, or change dynamic ones.",
+        ),
         Entry("status", f"{_CLI}.runs.status", "Show the status of datasets and runs."),
         Entry("lineage", f"{_CLI}.lineage.group", "Show and export lineage.", is_group=True),
         Entry("impact", f"{_CLI}.lineage.impact", "Show what a change to a dataset or column would affect."),

@@ -123,6 +123,13 @@ class Product(DatasetAttributes):
             "plan does not see into; it counts as declared."
         ),
     ] = Field(default_factory=dict)
+    adds_partitions: Annotated[
+        dict[str, str],
+        Field(
+            description="Sets of dynamic partitions to which a column adds its values after each publish: "
+            "`{customers: customer_id}`."
+        ),
+    ] = Field(default_factory=dict)
     keep: Annotated[
         Keep | None,
         Field(description="Which versions stay; the others expire. Default: all stay."),

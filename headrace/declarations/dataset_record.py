@@ -10,7 +10,7 @@ from headrace.catalog.records import Check, Column, DatasetRecord
 from headrace.declarations.attributes import DatasetAttributes, DescriptiveAttributes
 from headrace.declarations.automation import sla_record
 from headrace.declarations.checks import DatasetCheck, column_checks, dataset_checks, partition_check
-from headrace.declarations.declaration import Multi, Partitions, Schema, Static
+from headrace.declarations.declaration import Dynamic, Multi, Partitions, Schema, Static
 from headrace.declarations.partitions import partition_shape
 from headrace.declarations.sources.origin import Origin
 from headrace.spark.errors import InvalidCheck
@@ -143,6 +143,9 @@ def _partitions_text(partitions: Partitions) -> str:
     column = f" (column {partitions.column})" if partitions.column else ""
     if isinstance(partitions, Static):
         return f"static: {len(partitions.keys)} keys{column}"
+    if isinstance(partitions, Dynamic):
+        return f"dynamic: {partitions.name}{column}"
     end = f" to {partitions.end}" if partitions.end else ""
     zone = f" {partitions.timezone}" if partitions.timezone != "UTC" else ""
-    return f"{partitions.type} from {partitions.start}{end}{zone}{column}"
+    days = f" on business days of {partitions.calendar}" if partitions.calendar else ""
+    return f"{partitions.type} from {partitions.start}{end}{zone}{days}{column}"

@@ -225,6 +225,13 @@ class Time(Part):
     )
     timezone: Annotated[Timezone, Field(description="Time zone of the boundaries.")] = "UTC"
     end_offset: Annotated[int, Field(description="Number of partitions after the current time.")] = 0
+    calendar: Annotated[
+        str | None,
+        Field(
+            description="Only business days of this calendar are partitions (`daily` only): an exchange (XLON), a "
+            "country or subdivision (GB, US-NY)."
+        ),
+    ] = None
     column: Annotated[
         str | None,
         Field(
@@ -245,7 +252,24 @@ class Static(Part):
     ranges: Ranges = False
 
 
-Dimension = Annotated[Time | Static, Field(discriminator="type")]
+class Dynamic(Part):
+    """Partitions by keys that become known over time: landed files, customers."""
+
+    type: Literal["dynamic"]
+    name: Annotated[
+        str,
+        Field(
+            pattern=r"^[a-z][a-z0-9_]*$",
+            description="Name of the set of keys; datasets with the same name have the same partitions.",
+        ),
+    ]
+    column: Annotated[
+        str | None, Field(description="Column that holds a row's key; checked on each write.")
+    ] = None
+    ranges: Ranges = False
+
+
+Dimension = Annotated[Time | Static | Dynamic, Field(discriminator="type")]
 
 
 class Multi(Part):
@@ -258,7 +282,7 @@ class Multi(Part):
     ranges: Ranges = False
 
 
-Partitions = Annotated[Time | Static | Multi, Field(discriminator="type")]
+Partitions = Annotated[Time | Static | Dynamic | Multi, Field(discriminator="type")]
 
 
 class ColumnDeclaration(Part):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import cache
 from typing import Any, Literal, cast
 from zoneinfo import ZoneInfo
 
 import dagster as dg
 
-from headrace.declarations.declaration import Multi, Offset, Static, Time, Window
+from headrace.declarations.declaration import Dynamic, Multi, Offset, Static, Time, Window
 from headrace.declarations.row_key import partition_column
+from headrace.execution.partitions import KEY_SEPARATORS, is_single_key
 from headrace.execution.plan import PartitionPlan
+from headrace.slas.calendars import UnknownCalendar, library_calendar
 
 Definition = dg.PartitionsDefinition[str]
 
@@ -26,13 +28,11 @@ _DEFINITIONS: Mapping[str, Any] = {
 _FORMATS = {"hourly": "%Y-%m-%d-%H:%M", "daily": "%Y-%m-%d", "weekly": "%Y-%m-%d", "monthly": "%Y-%m-%d"}
 
 
-_SEPARATORS = {
-    "...": "separates the ends of a range",
-    ",": "separates keys in lists",
-    "|": "separates the keys of two dimensions",
-}
 # The attributes that determine the partition keys.
-PARTITION_SHAPE = frozenset({"type", "start", "end", "timezone", "end_offset", "keys", "dimensions"})
+PARTITION_SHAPE = frozenset(
+    {"type", "start", "end", "timezone", "end_offset", "calendar", "keys", "name", "dimensions"}
+)
+_KNOWN_AHEAD = timedelta(days=366)  # how far closed days are computed, at each load
 
 
 class PartitionProblem(ValueError):
@@ -43,12 +43,12 @@ class PartitionProblem(ValueError):
         super().__init__(message)
 
 
-def partition_shape(partitions: Time | Static | Multi) -> dict[str, Any]:
+def partition_shape(partitions: Time | Static | Dynamic | Multi) -> dict[str, Any]:
     """Return what determines the partition keys, as JSON, from which another project builds the same partitions."""
     return partitions.model_dump(mode="json", exclude_defaults=True, include=set(PARTITION_SHAPE))
 
 
-def partition_plan(partitions: Time | Static | Multi) -> PartitionPlan:
+def partition_plan(partitions: Time | Static | Dynamic | Multi) -> PartitionPlan:
     """Build the plan of `partitions`.
 
     Raises PartitionProblem for a start that is not a date, a range without a column, and the like.
@@ -61,7 +61,7 @@ def partition_plan(partitions: Time | Static | Multi) -> PartitionPlan:
     return PartitionPlan(definition=definition(partitions), column=column, ranges=partitions.ranges)
 
 
-def definition(partitions: Time | Static | Multi) -> Definition:
+def definition(partitions: Time | Static | Dynamic | Multi) -> Definition:
     """Build Dagster's definition of `partitions`. Raises PartitionProblem."""
     if isinstance(partitions, Static):
         if len(set(partitions.keys)) < len(partitions.keys):
@@ -87,27 +87,60 @@ def definition(partitions: Time | Static | Multi) -> Definition:
             return dg.MultiPartitionsDefinition(found)
         except dg.DagsterError as error:
             raise PartitionProblem("dimensions", str(error)) from error
+    if isinstance(partitions, Dynamic):
+        return dg.DynamicPartitionsDefinition(name=partitions.name)
     return _time_definition(
-        partitions.type, partitions.start, partitions.end, partitions.timezone, partitions.end_offset
+        partitions.type,
+        partitions.start,
+        partitions.end,
+        partitions.timezone,
+        partitions.end_offset,
+        _closed_days(partitions),
     )
 
 
 def _refuse_ambiguous(keys: Sequence[str]) -> None:
     """Raise PartitionProblem for a key with a character that separates keys: in commands, ranges and dimensions."""
     for key in keys:
-        for separator, use in _SEPARATORS.items():
+        for separator, use in KEY_SEPARATORS.items():
             if separator in key:
                 raise PartitionProblem(
                     "keys", f"{key!r} contains {separator!r}, which {use}; write another key"
                 )
-        if not key.strip() or not key.isprintable():
+        if not is_single_key(key):
             raise PartitionProblem(
                 "keys", f"{key!r} is empty, or has a tab, line break or other control character"
             )
 
 
+def _closed_days(partitions: Time) -> tuple[datetime, ...]:
+    """Return the midnights of the days on which the calendar is closed, as far as it is known."""
+    if partitions.calendar is None:
+        return ()
+    if partitions.type != "daily":
+        raise PartitionProblem("calendar", "only daily partitions have a calendar")
+    day = _moment("start", partitions.type, partitions.start).date()
+    last = (
+        _moment("end", partitions.type, partitions.end).date() if partitions.end else _today() + _KNOWN_AHEAD
+    )
+    try:
+        calendar = library_calendar(partitions.calendar)
+        known = getattr(calendar, "last", last)
+        days = (day + timedelta(days=n) for n in range((min(last, known) - day).days + 1))
+        zone = ZoneInfo(partitions.timezone)
+        return tuple(datetime.combine(each, time(), zone) for each in days if not calendar.is_open(each))
+    except UnknownCalendar as error:
+        raise PartitionProblem("calendar", str(error)) from error
+
+
+def _today() -> date:
+    return datetime.now(ZoneInfo("UTC")).date()
+
+
 @cache
-def _time_definition(length: str, start: str, end: str | None, timezone: str, end_offset: int) -> Definition:
+def _time_definition(
+    length: str, start: str, end: str | None, timezone: str, end_offset: int, closed: tuple[datetime, ...]
+) -> Definition:
     first = _moment("start", length, start)
     last = _moment("end", length, end) if end is not None else None
     if last is not None and last <= first:
@@ -117,7 +150,9 @@ def _time_definition(length: str, start: str, end: str | None, timezone: str, en
             "timezone",
             f"clock changes in {timezone} are not of a whole hour, so that its hours have no distinct keys; use UTC",
         )
-    extra = {} if end is None else {"end_date": end}
+    extra: dict[str, Any] = {} if end is None else {"end_date": end}
+    if closed:
+        extra["exclusions"] = closed
     return cast(
         "Definition",
         _DEFINITIONS[length](start_date=start, timezone=timezone, end_offset=end_offset, **extra),

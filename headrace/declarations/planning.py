@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
+from headrace.catalog.schema import sensitive
 from headrace.dagster_internals import FreshnessPolicy
 from headrace.declarations.attributes import (
     ComputationAttributes,
@@ -270,6 +271,24 @@ def _code_version(pieces: Sequence[Piece], inputs: Sequence[InputPlan], outputs:
     )
 
 
+def _added_partitions(product: Product, record: DatasetRecord, part: Origin) -> dict[str, str]:
+    names, hidden = {column.name for column in record.columns}, sensitive(record.columns)
+    for name, column in product.adds_partitions.items():
+        if column in hidden:
+            raise part.error(
+                ("adds_partitions", name),
+                f"the column {column} is sensitive, and partition keys are shown to everyone",
+                "Use a column without values to protect, such as a surrogate key.",
+            )
+        if names and column not in names:
+            raise part.error(
+                ("adds_partitions", name),
+                f"no column {column!r}",
+                f"The schema has: {', '.join(sorted(names))}.",
+            )
+    return product.adds_partitions
+
+
 def _final_piece(computed: ComputationAttributes, origin: Origin, name: str) -> Piece | None:
     if computed.sql is not None and computed.python is not None:
         raise origin.error(
@@ -362,6 +381,7 @@ def _output(
         allow_breaking=product.allow_breaking_schema_change,
         freshness=_freshness(product, part),
         notices=tuple(one.notice for one in product.notify),
+        adds_partitions=_added_partitions(product, record, part),
         lineage=stated_lineage(product.lineage, inputs, [each.name for each in record.columns], part),
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from headrace.declarations.declaration import Multi, Static, Time
+from headrace.declarations.declaration import Dynamic, Multi, Static, Time
 from headrace.spark.quoting import literal, quoted
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _SECONDS_OF_DAY = 86_400
 class KeyColumn:
     """A row's partition key, computed from the columns of the dimensions."""
 
-    dimensions: tuple[Time | Static, ...]
+    dimensions: tuple[Time | Static | Dynamic, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -33,20 +33,20 @@ class KeyColumn:
         return parts[0] if len(parts) == 1 else f"concat_ws('|', {', '.join(parts)})"
 
 
-def partition_column(partitions: Time | Static | Multi) -> KeyColumn | None:
+def partition_column(partitions: Time | Static | Dynamic | Multi) -> KeyColumn | None:
     """Return the column with a row's partition, or None if the declaration names none."""
     if isinstance(partitions, Multi):
         # Dagster orders the dimensions of a two-dimensional key by name.
-        dimensions = tuple(partitions.dimensions[name] for name in sorted(partitions.dimensions))
+        dimensions = [partitions.dimensions[name] for name in sorted(partitions.dimensions)]
     else:
-        dimensions = (partitions,)
-    return KeyColumn(dimensions) if all(dimension.column for dimension in dimensions) else None
+        dimensions = [partitions]
+    return KeyColumn(tuple(dimensions)) if all(dimension.column for dimension in dimensions) else None
 
 
-def _key_of(dimension: Time | Static, types: Mapping[str, str]) -> str:
+def _key_of(dimension: Time | Static | Dynamic, types: Mapping[str, str]) -> str:
     name = cast("str", dimension.column)
     column = quoted(name)
-    if isinstance(dimension, Static):
+    if isinstance(dimension, Static | Dynamic):
         return f"CAST({column} AS STRING)"
     # A timestamp is an instant and is converted to the partitions' zone; other types are local times already.
     if types.get(name.lower()) == "timestamp":

@@ -22,6 +22,13 @@ from headrace.execution.problems import UnknownParameter
 # Metadata of a stub for a dataset with unknown partitions, because its declaration is invalid.
 UNKNOWN_PARTITIONS = "partitions_unknown"
 
+# Characters with a meaning in commands, ranges and dimensions, so that no key has them.
+KEY_SEPARATORS = {
+    "...": "separates the ends of a range",
+    ",": "separates keys in lists",
+    "|": "separates the keys of two dimensions",
+}
+
 Key = str | None
 Definition = dg.PartitionsDefinition[str]
 
@@ -32,6 +39,26 @@ class NoUpstreamPartition(Exception):
 
 class RangeRefused(Exception):
     """A run of several partitions of a process that computes one at a time."""
+
+
+def is_single_key(key: str) -> bool:
+    """Return True if the text can be a key: printable, and without separators."""
+    return bool(key.strip()) and key.isprintable() and not any(each in key for each in KEY_SEPARATORS)
+
+
+def may_have_key(definition: Definition, key: str) -> bool:
+    """Return True if the definition has the key, or would have it once it is added to a dynamic one."""
+    if isinstance(definition, dg.DynamicPartitionsDefinition):
+        return is_single_key(key)
+    if isinstance(definition, dg.MultiPartitionsDefinition):
+        # Dagster orders the parts of a key by the names of their dimensions.
+        dimensions = sorted(definition.partitions_defs, key=lambda each: each.name)
+        parts = key.split("|")
+        return len(parts) == len(dimensions) and all(
+            may_have_key(dimension.partitions_def, part)
+            for dimension, part in zip(dimensions, parts, strict=True)
+        )
+    return definition.has_partition_key(key)
 
 
 def parameters_of(plan: PartitionPlan | None) -> frozenset[str]:

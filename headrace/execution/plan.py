@@ -137,7 +137,8 @@ class OutputPlan:
 
     record.columns, if not empty, is binding: the frame must have these names and types, in any order. record.checks
     contains every check of a run, including implied ones (`not_null` of a non-nullable column, `partition` with a
-    partition column). notices: external notifications of each published version. lineage: declared column lineage.
+    partition column). notices: external notifications of each published version. adds_partitions: the columns whose
+    values are keys of dynamic partitions, by the name of these. lineage: declared column lineage.
     """
 
     record: DatasetRecord
@@ -147,6 +148,7 @@ class OutputPlan:
     allow_breaking: bool = False
     freshness: FreshnessPolicy | None = None
     notices: tuple[Notice, ...] = ()
+    adds_partitions: Mapping[str, str] = field(default_factory=dict)
     lineage: tuple[ColumnLineage, ...] = ()
 
     @property

@@ -28,16 +28,18 @@ from headrace.execution.metadata import (
     version_metadata,
 )
 from headrace.execution.notices import NotificationResult, notify
+from headrace.execution.partitions import is_single_key
 from headrace.execution.plan import OutputPlan, ProcessPlan
 from headrace.publishing import unreported
 from headrace.publishing.runs import Attempt
 from headrace.queries.versions import version as detail
 from headrace.spark.errors import ResourceError
+from headrace.spark.quoting import quoted
 from headrace.stores.references import update_references
 
 if TYPE_CHECKING:
     from headrace.spark.engine import SparkEngine
-    from headrace.stores.store import OpenStores
+from headrace.stores.store import OpenStores
 
 Results = Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]
 
@@ -92,6 +94,7 @@ def report(
     for each in published:
         if each.visible:
             _update_references(context, engine, each, spark)
+            _add_partitions(context, each, stores)
             notified += _notify(context, each)
     for each in published:
         yield from _dagster_results(context, engine, plan, inputs, each, stores)
@@ -159,6 +162,31 @@ def _update_references(
             error,
             dataset,
         )
+
+
+def _add_partitions(
+    context: dg.AssetExecutionContext, published: PublishedOutput, stores: OpenStores
+) -> None:
+    """Add the values of the declared columns to the sets of dynamic partitions."""
+    for name, column in published.output.adds_partitions.items():
+        rows = stores.read([item.version for item in published.visible])
+        values = (
+            rows.selectExpr(f"CAST({quoted(column)} AS STRING) AS key").where("key IS NOT NULL").distinct()
+        )
+        known = set(context.instance.get_dynamic_partitions(name))
+        new = sorted({row["key"] for row in values.collect()} - known)
+        keys = [key for key in new if is_single_key(key)]
+        if keys:
+            context.instance.add_dynamic_partitions(name, keys)
+            context.log.info("%s: %d new partitions of %s", published.output.record.key, len(keys), name)
+        if len(keys) < len(new):
+            context.log.warning(
+                "%s: %d values of %s are not partitions of %s: a key has no ',', '|' or '...'",
+                published.output.record.key,
+                len(new) - len(keys),
+                column,
+                name,
+            )
 
 
 def _notify(context: dg.AssetExecutionContext, published: PublishedOutput) -> list[NotificationResult]:

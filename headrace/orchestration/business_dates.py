@@ -37,6 +37,10 @@ def partition_of(definition: Definition | None, stated: str | None, moment: date
     """
     if definition is None:
         return None
+    if isinstance(definition, dg.DynamicPartitionsDefinition):
+        if stated is None:
+            raise NoPartition("the completion states no partition")
+        return stated
     with partition_loading_context(effective_dt=datetime.now(UTC)):
         if stated is not None and definition.has_partition_key(stated):
             return stated

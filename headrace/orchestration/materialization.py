@@ -21,6 +21,7 @@ from headrace.dagster_internals import (
     PARTITION_NAME_TAG,
     BaseAssetGraph,
     DagsterInvalidAssetSelectionError,
+    partition_loading_context,
 )
 from headrace.execution.plan import FULL_REFRESH_TAG, ProcessPlan
 from headrace.orchestration.staleness import PartitionKey, stale_keys
@@ -113,14 +114,15 @@ def plan_runs(
         raise InvalidSelection(f"{names} is not partitioned. Omit the partition.")
     runs: list[PlannedRun] = []
     coming: dict[str, set[PartitionKey]] = {}
-    for plan in plans:
-        keys = _wanted(plan, partitions)
-        if stale_in is not None:
-            keys = stale_keys(graph, instance, stale_in, plan, keys, coming)
-        for output in plan.outputs:
-            coming[output.record.key] = set(keys)
-        for chunk in _chunks(plan, keys):
-            _add(runs, plan, chunk)
+    with partition_loading_context(dynamic_partitions_store=instance):
+        for plan in plans:
+            keys = _wanted(plan, partitions)
+            if stale_in is not None:
+                keys = stale_keys(graph, instance, stale_in, plan, keys, coming)
+            for output in plan.outputs:
+                coming[output.record.key] = set(keys)
+            for chunk in _chunks(plan, keys):
+                _add(runs, plan, chunk)
     return [replace(run, full_refresh=full_refresh) for run in runs]
 
 
@@ -167,8 +169,11 @@ def _wanted(plan: ProcessPlan, partitions: tuple[str, str] | None) -> list[Parti
     missing = [key for key in dict.fromkeys(partitions) if key not in existing]
     if missing:
         known = f"{existing[0]} to {existing[-1]}" if existing else "none"
+        hint = ""
+        if isinstance(plan.partitions.definition, dg.DynamicPartitionsDefinition):
+            hint = f". `headrace partitions {plan.outputs[0].record.key} --add {missing[0]}` adds it"
         raise InvalidSelection(
-            f"{plan.record.key} has no partition {' and no '.join(missing)}; it has {known}"
+            f"{plan.record.key} has no partition {' and no '.join(missing)}; it has {known}{hint}"
         )
     first, last = (existing.index(key) for key in partitions)
     if first > last:

@@ -45,7 +45,7 @@ UPDATE catalog.dataset_pin SET unpinned_by = 'a changed declaration', unpinned_a
 WHERE dataset_id = %s AND partition_key = ANY (%s) AND unpinned_at IS NULL
 """
 # What may change while the keys that remain keep their meaning.
-_RANGE = frozenset({"start", "end", "end_offset", "keys"})
+_RANGE = frozenset({"start", "end", "end_offset", "calendar", "keys"})
 # The keys that Dagster makes; an hourly one may be followed by its UTC offset.
 _FORMATS = {"hourly": "%Y-%m-%d-%H:%M", "daily": "%Y-%m-%d", "weekly": "%Y-%m-%d", "monthly": "%Y-%m-%d"}
 _LENGTHS = {"hourly": len("2013-01-01-00:00"), "daily": 10, "weekly": 10, "monthly": 10}
@@ -121,6 +121,8 @@ def has_partition(definition: Mapping[str, Any] | None, key: str) -> bool:
     """Return True if partitions declared like this (None: no partitions) have this key, now or later."""
     if definition is None:
         return key == ""
+    if definition["type"] == "dynamic":
+        return key != ""
     if definition["type"] == "static":
         return key in definition["keys"]
     if definition["type"] == "multi":

@@ -41,7 +41,7 @@ class Calendars:
         own = self.imported.get((instance, name))
         if own is None:
             own = next((days for (_, known), days in sorted(self.imported.items()) if known == name), None)
-        return _Days(own) if own is not None else _of_library(name)
+        return _Days(own) if own is not None else library_calendar(name)
 
 
 def load(cursor: Cursor[Any]) -> Calendars:
@@ -87,7 +87,8 @@ class _Exchange:
 
 
 @cache
-def _of_library(name: str) -> Calendar:
+def library_calendar(name: str) -> Calendar:
+    """Return the calendar of an exchange, country or subdivision. Raises UnknownCalendar."""
     import holidays
 
     country, _, subdivision = name.partition("-")

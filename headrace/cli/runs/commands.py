@@ -116,7 +116,7 @@ def observe(
     chosen = [plan for key, plan in external.items() if dataset in (None, key)]
     with dagster_instance() as instance, progress("reading landed files"):
         observation = look(connect(), chosen)
-        report_landed_files(instance, observation)
+        report_landed_files(instance, chosen, observation)
     aside = not_looked_at(chosen)
     waiting = [*observation.waiting, *([aside] if aside else [])]
     if observation.left:

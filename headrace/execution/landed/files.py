@@ -11,6 +11,7 @@ from hashlib import sha256
 
 from headrace.catalog.schema import schema_hash
 from headrace.context import current_context
+from headrace.execution.partitions import may_have_key
 from headrace.execution.plan import PARTITION, ExternalPlan
 from headrace.files.filesystem import (
     Entry,
@@ -103,7 +104,7 @@ def list_landed(plan: ExternalPlan, location: str) -> Listing:
     places: list[tuple[str, str | None]] = []
     problems = []
     for place, key in _places(location, files):
-        if key is None or (plan.partitions and plan.partitions.has_partition_key(key)):
+        if key is None or (plan.partitions and may_have_key(plan.partitions, key)):
             places.append((place, key))
         else:
             problems.append(f"{place} is ignored: {plan.record.key} has no partition {key}")

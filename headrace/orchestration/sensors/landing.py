@@ -16,6 +16,7 @@ from headrace.events.scheduler_versions import REPORTED
 from headrace.execution.landed.files import not_looked_at
 from headrace.execution.landed.observation import Memory, Observation, observe
 from headrace.execution.plan import ExternalPlan, Plan
+from headrace.orchestration.partition_keys import add_partition_keys
 
 READ_TIME_LIMIT = timedelta(seconds=30)  # Dagster cancels a tick at 60 s
 NEVER_REPORTED = datetime.min.replace(tzinfo=UTC)
@@ -55,6 +56,7 @@ def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
         )
         _mark(context.instance, reported)
         versions = _since(reported, observation)
+        _add_keys(context.instance, external, versions)
         return dg.SensorResult(
             asset_events=[materialization(version) for version in versions],
             cursor=versions[-1].created_at.isoformat() if versions else context.cursor,
@@ -64,13 +66,26 @@ def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
     return landed_files
 
 
-def report_landed_files(instance: dg.DagsterInstance, observation: Observation) -> None:
+def report_landed_files(
+    instance: dg.DagsterInstance, external: Sequence[ExternalPlan], observation: Observation
+) -> None:
     """Report unreported versions to Dagster immediately, instead of the sensor, which will not repeat that."""
     versions = _since(_reported(instance), observation)
+    _add_keys(instance, external, versions)
     for version in versions:
         instance.report_runless_asset_event(materialization(version))
     if versions:
         _mark(instance, versions[-1].created_at)
+
+
+def _add_keys(
+    instance: dg.DagsterInstance, external: Sequence[ExternalPlan], versions: Sequence[Version]
+) -> None:
+    """Add the partition keys of these versions that are new to Dagster."""
+    for plan in external:
+        keys = [each.partition for each in versions if each.dataset == plan.record.key and each.partition]
+        if keys:
+            add_partition_keys(instance, plan.partitions, keys)
 
 
 def _since(reported: datetime, observation: Observation) -> list[Version]:

@@ -17,6 +17,7 @@ from headrace.events.completions import Completion, completions, known_names, ne
 from headrace.execution.partitions import NoUpstreamPartition, upstream_keys
 from headrace.execution.plan import Plan, ProcessPlan, ProcessTrigger
 from headrace.orchestration.business_dates import NoPartition, partition_of
+from headrace.orchestration.partition_keys import add_partition_keys
 from headrace.publishing.publication import generations
 from headrace.queries.versions import inputs_of_published, published
 
@@ -256,6 +257,8 @@ class Tick:
         return True
 
     def _request(self, plan: ProcessPlan, key: str | None, run_key: str, process: str) -> dg.RunRequest:
+        if key is not None:
+            add_partition_keys(self.context.instance, _definition(plan), [key])
         self.context.log.info(f"{process} starts {plan.record.key}{f', partition {key}' if key else ''}")
         return dg.RunRequest(
             run_key=run_key,
