@@ -11,7 +11,7 @@ PAGES := headrace/pages
 PAGES_JS := $(PAGES)/static/pages.js
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down clean test test-fast lint docs site wheel ui bench neo4j lock install preflight browser
+.PHONY: help demo up down clean test test-fast lint docs site wheel ui bench neo4j lock install preflight browser drivers
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -29,7 +29,7 @@ clean: ## Stop everything; delete the state folder and the virtual environment
 	@if [ -x $(BIN)/headrace ]; then $(BIN)/headrace clean; fi
 	@rm -rf $(VENV) *.egg-info build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
-test: install ui browser lint $(VENV)/spark.jsa ## Lint, types, import layers, and every test
+test: install ui browser drivers lint $(VENV)/spark.jsa ## Lint, types, import layers, and every test
 	@$(PYTEST)
 
 test-fast: install ui $(VENV)/spark.jsa ## Tests without a cluster, killed processes or a browser
@@ -113,6 +113,15 @@ if ! "$${python:-python3}" -c 'import sys; sys.exit(not (3, 11) <= sys.version_i
 fi
 endef
 comma := ,
+
+# Tests of PostgreSQL over JDBC need its driver; without it they are skipped.
+drivers:
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && [ ! -e /usr/share/java/postgresql.jar ]; then \
+		echo "Installing PostgreSQL's JDBC driver for the tests"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+			libpostgresql-jdbc-java; } >/dev/null \
+		|| { echo "libpostgresql-jdbc-java could not be installed with apt-get" >&2; test -z "$$CI"; }; \
+	fi
 
 # Tests of pages need a browser; without one they are skipped.
 browser:

@@ -7,16 +7,17 @@ here.
 
 import json
 import os
+import re
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from tomllib import TOMLDecodeError
-from typing import Any
+from typing import Annotated, Any, Self
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -30,6 +31,7 @@ from headrace.project import PROJECT_FILE, project_root
 _JSON_VARIABLES = {
     "HEADRACE_SPARK": """object: write it as in HEADRACE_SPARK='{"master": "local[2]"}'""",
     "HEADRACE_ACCESS": """object: write it as in HEADRACE_ACCESS='{"issuer": "https://login.example.com"}'""",
+    "HEADRACE_CONNECTIONS": """object: set single fields as in HEADRACE_CONNECTIONS__CRM__PASSWORD""",
     "HEADRACE_NEO4J": """object: write it as in HEADRACE_NEO4J='{"uri": "bolt://graph.example.com:7687"}'""",
     "HEADRACE_SPARK__CONF": """object: write it as in HEADRACE_SPARK__CONF='{"spark.sql.shuffle.partitions": "8"}'""",
     "HEADRACE_LOG_FOLDERS": """list: write it as in HEADRACE_LOG_FOLDERS='["/var/log/autosys"]'""",
@@ -51,6 +53,11 @@ _OTHER_VARIABLES = frozenset(
         "HEADRACE_SERVED_FROM",
     }
 )
+
+
+# In a JDBC URL: a parameter, or Oracle's user/password@ and others' user:password@.
+_PASSWORD = re.compile(r"(?:password|pwd)\w*\s*=|:[^/@;?]+/[^/@;?]+@|//[^/@;?]*:[^/@;?]*@", re.IGNORECASE)
+_SECRET = re.compile(r"password|passwd|pwd|secret|token", re.IGNORECASE)
 
 
 class WrongSettingsFile(Exception):
@@ -109,6 +116,47 @@ class Neo4jSettings(BaseModel):
     )
 
 
+class ConnectionSettings(BaseModel):
+    """A database that declarations name by NAME, in lower case: `[connections.crm]`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: str = Field(
+        pattern=r"^jdbc:[a-z0-9]+:",
+        description="The JDBC URL of the database, without a password: `jdbc:postgresql://host/database`.",
+    )
+    user: str | None = Field(default=None, description="The user to connect as.")
+    password: SecretStr | None = Field(default=None, description="The user's password; set the variable.")
+    password_file: Path | None = Field(
+        default=None, description="A file with the password instead, read at each connection."
+    )
+    driver: str | None = Field(
+        default=None, description="The class of the JDBC driver; by default that of the database in `url`."
+    )
+    jars: tuple[Path, ...] = Field(
+        default=(), description="The jars of the driver, which Spark loads when it starts."
+    )
+    properties: dict[str, str] = Field(
+        default_factory=dict,
+        description="Other properties of the driver, by name; secrets are refused.",
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _without_password(cls, url: str) -> str:
+        if _PASSWORD.search(url):
+            raise ValueError("it contains a password, which would be logged; use `user` and `password`")
+        return url
+
+    @model_validator(mode="after")
+    def _one_password(self) -> Self:
+        if self.password is not None and self.password_file is not None:
+            raise ValueError("`password` and `password_file` cannot be combined")
+        if secret := next((name for name in self.properties if _SECRET.search(name)), None):
+            raise ValueError(f"`properties` cannot have {secret!r}; use `password` or `password_file`")
+        return self
+
+
 class Settings(BaseSettings):
     """The settings of one project on one deployment. docs/settings.md is generated from the descriptions."""
 
@@ -117,6 +165,7 @@ class Settings(BaseSettings):
         env_nested_delimiter="__",
         env_ignore_empty=True,
         extra="forbid",
+        hide_input_in_errors=True,  # it may be a secret
     )
 
     name: str | None = Field(
@@ -228,6 +277,10 @@ class Settings(BaseSettings):
         description="A database with a copy of the OL_* tables: `postgresql://`, `db2://` or `teradatasql://`.",
     )
     neo4j: Neo4jSettings = Neo4jSettings()
+    connections: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], ConnectionSettings] = Field(
+        default_factory=dict,
+        description="Databases, by the names that declarations use; see below.",
+    )
 
     @property
     def project_name(self) -> str:
@@ -330,7 +383,7 @@ def groups_of(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
 def _refuse_unknown_variables() -> None:
     """Raise WrongVariable for a HEADRACE_ variable that is not a setting, since a misspelt one would have no effect."""
     known = {f"HEADRACE_{name.upper()}" for name in Settings.model_fields}
-    groups = {f"HEADRACE_{name.upper()}" for name in groups_of(Settings)}
+    groups = {f"HEADRACE_{name.upper()}" for name in (*groups_of(Settings), "connections")}
     for name in sorted(os.environ):
         upper = name.upper()
         if not upper.startswith("HEADRACE_") or upper in _OTHER_VARIABLES:

@@ -23,6 +23,7 @@ from headrace.database import connection as database
 from headrace.database import embedded
 from headrace.settings import settings
 from tests.jvm_archive import jvm_options
+from tests.paths import POSTGRESQL_DRIVER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -215,6 +216,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.jars", POSTGRESQL_DRIVER.as_uri() if POSTGRESQL_DRIVER.exists() else "")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("spark")))
         .getOrCreate()
     )

@@ -1,4 +1,4 @@
-"""Refuse jars of table formats that are made for another Spark.
+"""Jars of Spark's sessions: those of databases' drivers are added, and table formats' for another Spark refused.
 
 Delta's jar for 4.2 writes a table with 4.3 and then cannot read it; Iceberg's for 4.1 fails at every statement.
 """
@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from headrace.settings import ConnectionSettings
 from headrace.spark.errors import SparkUnavailable
 
 _SETTINGS = (
@@ -23,6 +24,25 @@ _RUNTIME = re.compile(
     r"(?:iceberg-spark-runtime-(?P<iceberg>\d+\.\d+)|delta-spark(?:_(?P<delta>\d+\.\d+))?)_2\.\d+"
 )
 _DELTA_WITHOUT_SPARK = "4.0"
+
+
+def with_driver_jars(
+    conf: Mapping[str, str], connections: Mapping[str, ConnectionSettings]
+) -> Mapping[str, str]:
+    """Return the settings with the drivers of the connections, which Spark also sends to its executors.
+
+    Raises SparkUnavailable for a jar that does not exist.
+    """
+    jars = dict.fromkeys(filter(None, conf.get("spark.jars", "").split(",")))
+    for name, connection in connections.items():
+        for jar in connection.jars:
+            if not jar.is_file():
+                raise SparkUnavailable(
+                    f"The driver {jar} of the connection {name} does not exist. Correct `jars` of "
+                    f"[connections.{name}] in headrace.toml."
+                )
+            jars[jar.resolve().as_uri()] = None
+    return {**conf, "spark.jars": ",".join(jars)} if jars else conf
 
 
 def require_matching_jars(conf: Mapping[str, str]) -> None:

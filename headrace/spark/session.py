@@ -17,7 +17,7 @@ from pydantic import Field
 from headrace.context import current_context
 from headrace.spark import jvm
 from headrace.spark.errors import DiskFull, SparkUnavailable
-from headrace.spark.jars import require_matching_jars
+from headrace.spark.jars import require_matching_jars, with_driver_jars
 from headrace.spark.java import require_java
 from headrace.spark.openlineage import is_of_another_run, listener_conf
 
@@ -123,6 +123,7 @@ class SparkResource(dg.ConfigurableResource[None]):
                 "spark.sql.warehouse.dir": (current_context().settings.home.resolve() / "spark").as_uri()
             }
             conf = {**DRIVER_DEFAULTS, **local, **warehouse, **conf}
+            conf = {**with_driver_jars(conf, current_context().settings.connections)}
             builder = builder.master(master)
         for key, value in conf.items():
             builder = builder.config(key, value)
@@ -188,11 +189,22 @@ def file_session() -> SparkSession:
 
     An existing session of the process is reused. Raises SparkUnavailable, always with Spark Connect.
     """
+    return _local_session(
+        "Spark Connect has no access to files of other filesystems; mount them here (file:///...), or set "
+        "spark.master instead of spark.remote."
+    )
+
+
+def database_session() -> SparkSession:
+    """Return a session for statements on databases, like `file_session`."""
+    return _local_session(
+        "Spark Connect has no access to the drivers of databases; set spark.master instead of spark.remote."
+    )
+
+
+def _local_session(refusal: str) -> SparkSession:
     if current_context().settings.spark.remote:
-        raise SparkUnavailable(
-            "Spark Connect has no access to files of other filesystems; mount them here (file:///...), or set "
-            "spark.master instead of spark.remote."
-        )
+        raise SparkUnavailable(refusal)
     return SparkResource(master="local[1]", conf=dict(LOCAL_DEFAULTS)).session
 
 

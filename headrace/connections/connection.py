@@ -1,0 +1,75 @@
+"""A named connection of the settings, with its dialect, driver and password."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pydantic import SecretStr
+
+from headrace.connections.dialects import DIALECTS, Dialect
+from headrace.context import current_context
+from headrace.settings import ConnectionSettings
+from headrace.spark.errors import StoreUnavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A database: its address and the driver's properties, of which `secrets` are never shown."""
+
+    name: str
+    url: str
+    driver: str
+    dialect: Dialect
+    properties: Mapping[str, str]
+    password: SecretStr | None = field(repr=False)
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """The driver's properties, with the password."""
+        if self.password is None:
+            return dict(self.properties)
+        return {**self.properties, "password": self.password.get_secret_value()}
+
+    @property
+    def spark_options(self) -> dict[str, str]:
+        """The options of Spark's JDBC source, which Spark redacts: `password` in every log, `url` in plans."""
+        return {"url": self.url, "driver": self.driver, **self.secrets}
+
+
+def connection(name: str) -> Connection:
+    """Return the connection of this name in the settings.
+
+    Raises StoreUnavailable for an unknown one, a database without a dialect, and an unreadable password file.
+    """
+    known = current_context().settings.connections
+    if name not in known:
+        raise StoreUnavailable(
+            f"There is no connection {name!r}. Add [connections.{name}] with its `url` to headrace.toml; there "
+            f"{'are ' + ', '.join(sorted(known)) if known else 'are none'}."
+        )
+    found = known[name]
+    engine = found.url.split(":")[1]
+    if engine not in DIALECTS:
+        raise StoreUnavailable(
+            f"The connection {name} is to jdbc:{engine}, whose dialect Headrace does not know; it knows "
+            f"{', '.join(sorted(DIALECTS))}."
+        )
+    dialect = DIALECTS[engine]
+    user = {"user": found.user} if found.user else {}
+    properties = {**found.properties, **user}
+    return Connection(
+        name, found.url, found.driver or dialect.driver, dialect, properties, _password(name, found)
+    )
+
+
+def _password(name: str, found: ConnectionSettings) -> SecretStr | None:
+    if found.password_file is None:
+        return found.password
+    try:
+        return SecretStr(found.password_file.expanduser().read_text(encoding="utf-8").rstrip("\r\n"))
+    except OSError as error:
+        raise StoreUnavailable(
+            f"The password file {found.password_file} of the connection {name} cannot be read "
+            f"({error.strerror}). Correct `password_file` of [connections.{name}] in headrace.toml."
+        ) from error

@@ -1,0 +1,106 @@
+"""Exceptions of databases, raised by java.sql or within a job of Spark's, as Headrace's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from headrace.connections.connection import Connection
+from headrace.spark.errors import ResourceError, StoreUnavailable
+
+# The classes of java.sql, and those of the drivers: PSQLException, SqlSyntaxErrorException, SQLServerException.
+_OF_DATABASE = re.compile(
+    r"(?:[\w$]+\.)*(?:\w*SQL\w*Exception|BatchUpdateException|Sql\w*Exception)(?:: (.*))?"
+)
+_NO_DRIVER = re.compile(r"ClassNotFoundException: ([\w.$]+)")
+_REFUSED = re.compile(
+    r"authentication failed|Login failed|ORA-01017|SQL30082N|invalid username|user ID or password|"
+    r"ERRORCODE=-4214|UserId, Password or Account is invalid|Connection authentication failure|"
+    r"no pg_hba\.conf entry|no password was provided|SCRAM",
+    re.IGNORECASE,
+)
+_UNREACHABLE = re.compile(
+    r"Connection refused|Connection to \S+ refused|UnknownHost|connection attempt failed|ERRORCODE=-4499|"
+    r"ORA-1[27]\d{3}|could not establish the connection|TCP/IP connection to the host|No route to host|timed out|"
+    r"Connection reset|has been closed",
+    re.IGNORECASE,
+)
+_NO_DATABASE = ("08", "3D", "XJ004")  # SQLSTATEs: no connection, unknown database
+
+
+class StatementFailed(ResourceError):
+    """A database refused a statement. state: its SQLSTATE, '' if unknown."""
+
+    def __init__(self, message: str, state: str = "") -> None:
+        super().__init__(message)
+        self.state = state
+
+
+@contextmanager
+def explained(connection: Connection, subject: str = "") -> Iterator[None]:
+    """Convert exceptions of the connection's database to StoreUnavailable or StatementFailed; others pass unchanged.
+
+    subject: begins the message, as the name of a table.
+    """
+    try:
+        yield
+    except ResourceError:
+        raise
+    except Exception as error:  # py4j and Spark have their own
+        found = meaning(error, connection, subject)
+        if found is None:
+            raise
+        raise found from error
+
+
+def meaning(error: BaseException, connection: Connection, subject: str = "") -> ResourceError | None:
+    """Return the meaning of an exception for this connection, None if no database or driver raised it."""
+    text = _text(error, connection)
+    name, section = connection.name, f"[connections.{connection.name}] in headrace.toml"
+    missing = _NO_DRIVER.search(text)
+    if missing and missing[1] == connection.driver:
+        return StoreUnavailable(
+            f"The driver of the connection {name}, {connection.driver}, is not in Spark. Name its jar in `jars` of "
+            f"{section}, and restart what runs already."
+        )
+    causes = [match[1] for match in _OF_DATABASE.finditer(text) if match[1]]
+    if not causes:
+        return None
+    cause, state = causes[-1].strip().rstrip("."), _state(error)
+    if state.startswith("28") or _REFUSED.search(text):
+        return StoreUnavailable(
+            f"{connection.dialect.name} refuses the user of the connection {name}: {cause}. Correct `user`, and "
+            f"`password_file` or HEADRACE_CONNECTIONS__{name.upper()}__PASSWORD."
+        )
+    if state.startswith(_NO_DATABASE) or _UNREACHABLE.search(text):
+        return StoreUnavailable(
+            f"{connection.dialect.name} is not reached by the connection {name} at {connection.url}: {cause}. Check "
+            f"that it runs, and correct `url` of {section}."
+        )
+    place = f"{subject}: " if subject else ""
+    return StatementFailed(f"{place}{connection.dialect.name} (connection {name}) failed: {cause}.", state)
+
+
+def _text(error: BaseException, connection: Connection) -> str:
+    """Return what an exception and its causes say, without the password."""
+    lines: list[str] = []
+    current: BaseException | None = error
+    while current is not None and len(lines) < 12:  # a longer chain is a cycle
+        lines += [str(current), str(getattr(current, "_stackTrace", None) or "")]
+        current = current.__cause__
+    text = "\n".join(line for line in "\n".join(lines).splitlines() if not line.startswith("\tat "))
+    password = connection.password.get_secret_value() if connection.password else ""
+    return text.replace(password, "***") if password else text
+
+
+def _state(error: BaseException) -> str:
+    """Return the SQLSTATE of a java.sql.SQLException that py4j passes on."""
+    java: Any = getattr(error, "java_exception", None)
+    while java is not None:
+        try:
+            return str(java.getSQLState() or "")
+        except Exception:  # py4j's, for an exception of another class
+            java = java.getCause()
+    return ""
