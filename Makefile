@@ -7,11 +7,15 @@ BIN := $(VENV)/bin
 # Tests of a file share a server and a Spark session, so they run on one worker; each worker has its own.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --durations 25
 
+SPARK ?= 4.1.4
+SPARK_FOLDER := $(VENV)/spark-$(SPARK)
+
 PAGES := headrace/pages
 PAGES_JS := $(PAGES)/static/pages.js
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down clean test test-fast lint docs site wheel ui bench neo4j lock install preflight browser drivers
+.PHONY: help demo up down clean test test-fast test-spark lint docs site wheel ui bench neo4j lock install preflight browser
+.PHONY: drivers
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +38,15 @@ test: install ui browser drivers lint $(VENV)/spark.jsa ## Lint, types, import l
 
 test-fast: install ui $(VENV)/spark.jsa ## Tests without a cluster, killed processes or a browser
 	@$(PYTEST) -m "not slow"
+
+test-spark: install $(SPARK_FOLDER) ## Tests of execution, stores and Spark on another PySpark: SPARK=4.1.4
+	@PYTHONPATH=$(CURDIR)/$(SPARK_FOLDER) $(PYTEST) tests/platform/execution tests/platform/spark tests/platform/stores
+
+# It takes the place of the locked one by being first on the path, also for the processes that the tests start.
+$(SPARK_FOLDER): | install
+	@echo "Installing PySpark $(SPARK) into $@ (once)"
+	@rm -rf $@.part && $(BIN)/python -m pip --disable-pip-version-check --quiet install --target $@.part pyspark==$(SPARK)
+	@mv $@.part $@
 
 # Classes of Spark for the tests' JVMs, which start in half the time with it.
 $(VENV)/spark.jsa: tests/jvm_archive.py | install
