@@ -67,7 +67,7 @@ def jobs(
 ) -> None:
     """List jobs with type, box, machine, schedule and conditions."""
     from headrace.autosys.facts import job_facts
-    from headrace.cli.legacy.rows import waits_for
+    from headrace.terminal.job_cells import waits_for
 
     estate = read_and_warn(files)
     found = [job for job in estate.jobs.values() if like is None or _is_like(job.name, like)]
@@ -103,8 +103,8 @@ def candidates(
 
     The confidence ranges from 0 to 1. Listing a candidate does not make it a dataset.
     """
-    from headrace.cli.legacy.rows import evidence_in_words
     from headrace.estates.dataset_candidates import candidates as candidates_of
+    from headrace.terminal.job_cells import evidence_in_words
 
     found = candidates_of(read_and_warn(files))
     kept = [each for each in found if each.confidence >= at_least]

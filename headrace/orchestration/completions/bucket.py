@@ -36,6 +36,16 @@ class Bucket:
         self._atomic = bool(_ATOMIC & {location.partition(":")[0], *_protocols(self._files)})
         self._seen: dict[str, tuple[tuple[object, ...], float]] = {}
 
+    def drop(self, name: str, data: bytes) -> None:
+        """Write a file, see `Folder`."""
+        target = f"{self._root}/{name}"
+        if self._atomic:
+            self._files.pipe_file(target, data)
+            return
+        unfinished = f"{self._root}/.{name}.tmp"
+        self._files.pipe_file(unfinished, data)
+        self._files.mv(unfinished, target)
+
     def left(self) -> list[ClaimedFile]:
         """Return nothing, see `Folder`: a dead process leaves files in place."""
         return []

@@ -52,6 +52,9 @@ class Folder(Protocol):
 
     location: str
 
+    def drop(self, name: str, data: bytes) -> None:
+        """Write a complete file for the next reading. Raises OSError."""
+
     def left(self) -> list[ClaimedFile]:
         """Return the files claimed by dead processes."""
 
@@ -107,6 +110,12 @@ class LocalFolder:
         self._seen: dict[str, tuple[int, int, float]] = {}
         self._made: set[str] = set()
         self._claims.mkdir(parents=True, exist_ok=True)
+
+    def drop(self, name: str, data: bytes) -> None:
+        """Write a file, see `Folder`."""
+        unfinished = self._path / f".{name}.tmp"
+        unfinished.write_bytes(data)
+        unfinished.rename(self._path / name)
 
     def left(self) -> list[ClaimedFile]:
         """Return the files claimed by dead processes, see `Folder`."""

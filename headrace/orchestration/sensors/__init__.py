@@ -1,4 +1,4 @@
-"""The platform's sensors: landed files, completions, process triggers, unreported versions, SLAs, alerts."""
+"""The platform's sensors: landed files, completions, polls, process triggers, unreported versions, SLAs, alerts."""
 
 import dagster as dg
 
@@ -6,9 +6,12 @@ from headrace.declarations.loading.project import LoadedProject
 from headrace.orchestration.sensors.alerts import alerts_sensor
 from headrace.orchestration.sensors.completions import completions_sensor
 from headrace.orchestration.sensors.landing import landing_sensor
+from headrace.orchestration.sensors.polls import polls_sensor
 from headrace.orchestration.sensors.process_triggers import process_trigger_sensor
 from headrace.orchestration.sensors.reports import reports_sensor
 from headrace.orchestration.sensors.slas import slas_sensor
+from headrace.polling.polls import load_polls
+from headrace.project import project_root
 
 
 def sensors(loaded: LoadedProject) -> list[dg.SensorDefinition]:
@@ -17,6 +20,7 @@ def sensors(loaded: LoadedProject) -> list[dg.SensorDefinition]:
     return [
         landing_sensor(plans),
         completions_sensor(),
+        *([polls_sensor(polls)] if (polls := load_polls(project_root()).polls) else ()),
         process_trigger_sensor(plans),
         reports_sensor(plans),
         slas_sensor(plans, complete=not loaded.problems),

@@ -1,4 +1,4 @@
-"""Table rows for jobs and candidate datasets."""
+"""Table cells for jobs and candidate datasets."""
 
 from __future__ import annotations
 

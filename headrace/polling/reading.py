@@ -1,0 +1,137 @@
+"""Read the rows of a poll: from a database, or from an HTTP endpoint."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urljoin, urlsplit
+
+import httpx
+
+from headrace.connections.connection import connection
+from headrace.connections.database import opened
+from headrace.polling.polls import WATERMARK, Poll
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Watermark = datetime | int | str | Decimal
+MAX_ROWS = 2_000  # of one poll: a cell of a database costs a call of the JVM
+MAX_PAGES = 20  # of one poll
+_ANSWER_SECONDS = 20.0
+_IN_QUERY = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/|(?<!:):watermark\b", re.DOTALL)
+_REFERENCE = re.compile(r"\$\{(\w+)\}")
+
+
+class PollFailed(Exception):
+    """A poll that could not be read; the message says why. The next one starts where this one did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a poll, by lower-case column. is_full: there may be more."""
+
+    rows: list[Mapping[str, Any]]
+    is_full: bool
+
+
+def read_rows(poll: Poll, watermark: Watermark, session: Callable[[], SparkSession]) -> Rows:
+    """Return the rows that changed since the watermark.
+
+    session: only called for a database. Raises PollFailed; StoreUnavailable and StatementFailed of a database.
+    """
+    if poll.url is not None:
+        return _of_endpoint(poll, watermark)
+    assert poll.connection is not None  # noqa: S101 - a query has one
+    assert poll.query is not None  # noqa: S101
+    sql, count = _bound(poll.query)
+    with opened(connection(poll.connection), session()) as database:
+        rows = database.query(sql, [watermark] * count, MAX_ROWS)
+    return Rows([{name.lower(): value for name, value in row.items()} for row in rows], len(rows) == MAX_ROWS)
+
+
+def _bound(query: str) -> tuple[str, int]:
+    """Return the query with ? for each watermark outside texts and comments, and their number."""
+    count = 0
+
+    def replaced(match: re.Match[str]) -> str:
+        nonlocal count
+        if match[0] != WATERMARK:
+            return match[0]
+        count += 1
+        return "?"
+
+    return _IN_QUERY.sub(replaced, query), count
+
+
+def _of_endpoint(poll: Poll, watermark: Watermark) -> Rows:
+    text = watermark.isoformat() if isinstance(watermark, datetime) else str(watermark)
+    url: str | None = str(poll.url).replace("{watermark}", quote(text, safe=""))
+    headers = {name: _with_variables(poll, value) for name, value in poll.headers.items()}
+    found: list[Mapping[str, Any]] = []
+    with httpx.Client(headers=headers, timeout=_ANSWER_SECONDS) as client:
+        for _ in range(MAX_PAGES):
+            if url is None:
+                return Rows(found, is_full=False)
+            answer = _answer(poll, client, url)
+            items = _at(answer, poll.items)
+            if not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
+                place = f"at {poll.items!r} in" if poll.items else "as"
+                raise PollFailed(f"{_shown(url)} has no list of objects {place} its answer: correct `items`")
+            found += [{str(name).lower(): value for name, value in each.items()} for each in items]
+            following = _at(answer, poll.next_page) if poll.next_page else None
+            url = _next(poll, url, following)
+    return Rows(found, is_full=True)
+
+
+def _answer(poll: Poll, client: httpx.Client, url: str) -> Any:  # noqa: ANN401 - JSON
+    try:
+        response = client.get(url)
+        response.raise_for_status()
+        return response.json()
+    except httpx.HTTPStatusError as error:
+        status = error.response.status_code
+        hint = "; check `headers` and the variables that they name" if status in (401, 403) else ""
+        raise PollFailed(f"{_shown(url)} answers with HTTP {status}{hint}") from error
+    except httpx.HTTPError as error:
+        raise PollFailed(f"{_shown(url)} does not answer: {type(error).__name__}") from error
+    except ValueError as error:
+        raise PollFailed(f"{_shown(url)} does not answer with JSON") from error
+
+
+def _next(poll: Poll, url: str, following: object) -> str | None:
+    """Return the URL of the next page: of the same server, to which the headers belong."""
+    if not following:
+        return None
+    joined = urljoin(url, str(following))
+    if urlsplit(joined)[:2] != urlsplit(str(poll.url))[:2]:
+        raise PollFailed(f"the next page of {_shown(url)} is on another server, {_shown(joined)}")
+    return joined
+
+
+def _at(answer: Any, path: str | None) -> Any:  # noqa: ANN401 - JSON
+    for name in path.split(".") if path else ():
+        answer = answer.get(name) if isinstance(answer, dict) else None
+    return answer
+
+
+def _with_variables(poll: Poll, text: str) -> str:
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in os.environ:
+            raise PollFailed(
+                f"the environment variable {match[1]}, which a header of {poll.name} names, is not set"
+            )
+        return os.environ[match[1]]
+
+    return _REFERENCE.sub(value, text)
+
+
+def _shown(url: str) -> str:
+    """Return the URL without its query, which may have a secret."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"

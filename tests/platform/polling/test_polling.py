@@ -1,0 +1,354 @@
+"""Runs that a system keeps in its own tables or behind an endpoint are polled, and reported like any others."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import dagster as dg
+import pytest
+from pyspark.sql import SparkSession
+from sqlalchemy import Engine
+from typer.testing import CliRunner
+
+from headrace.cli import app
+from headrace.connections.database import Database
+from headrace.database.connection import transaction
+from headrace.orchestration.completions.intake import take_in
+from headrace.orchestration.completions.opening import folder_at
+from headrace.orchestration.sensors.polls import poll_once, polls_sensor, state_of
+from headrace.polling.polling import PollState, run_poll
+from headrace.polling.polls import Poll, load_polls
+from headrace.polling.reading import PollFailed
+from headrace.settings import settings
+from headrace.spark.errors import StoreUnavailable
+from tests.platform.connections.conftest import database, served  # noqa: F401 - fixtures
+
+QUEUE = """
+CREATE TABLE shop.request (
+    id INTEGER NOT NULL PRIMARY KEY, service VARCHAR(40), state VARCHAR(20), started TIMESTAMP, ended TIMESTAMP,
+    business_date DATE, params VARCHAR(200), note VARCHAR(200), changed_at TIMESTAMP NOT NULL)
+"""
+POLL = Poll(
+    name="requests",
+    technology="run_management",
+    connection="crm",
+    query="SELECT * FROM shop.request WHERE changed_at >= :watermark ORDER BY changed_at -- not :watermark",
+    watermark="changed_at",
+    since=datetime(2026, 11, 1),  # noqa: DTZ001 - the column has no zone
+    timezone="America/New_York",
+    fields={
+        "process": "service",
+        "run": "id",
+        "status": "state",
+        "started_at": "started",
+        "at": "ended",
+        "reason": "note",
+    },
+    statuses={"COMPLETE": "SUCCESS", "REJECTED": "FAILURE", "ENTERED": None},
+)
+
+
+def insert(database: Database, id: int, state: str, minute: int, note: str = "") -> None:  # noqa: F811
+    is_postgresql = database.dialect.name == "PostgreSQL"
+    moment = "TIMESTAMP '2026-11-28 04:{:02}:00'" if is_postgresql else "TIMESTAMP('2026-11-28 04:{:02}:00')"
+    day = "DATE '2026-11-27'" if is_postgresql else "DATE('2026-11-27')"
+    at = moment.format(minute)
+    database.execute(
+        f"DELETE FROM shop.request WHERE id = {id}",  # noqa: S608
+        f"INSERT INTO shop.request VALUES ({id}, 'RM.REVAL', '{state}', {moment.format(1)}, {at}, {day}, "  # noqa: S608
+        f"'desk=7', '{note}', {at})",
+    )
+
+
+def runs(engine: Engine) -> list[tuple[Any, ...]]:
+    """The runs in the catalog, after the folder of completions has been read."""
+    folder = folder_at(settings().completions_location)
+    while any(Path(folder.location).glob("poll_*")):  # a file counts as complete after a second
+        assert take_in(engine, folder, timedelta(minutes=1), patience=0).problems == []
+        sleep(0.1)
+    with transaction(engine) as cursor:
+        rows = cursor.execute(
+            "SELECT process_key, facets_json ->> 'external_run' AS run, status FROM catalog.process_run "
+            "JOIN catalog.process USING (process_id) ORDER BY run"
+        ).fetchall()
+    return [tuple(row.values()) for row in rows]
+
+
+def events(engine: Engine) -> int:
+    with transaction(engine) as cursor:
+        row = cursor.execute(
+            "SELECT count(*) AS n FROM catalog.run_event WHERE source = 'SCHEDULER'"
+        ).fetchone()
+    assert row is not None
+    return int(row["n"])
+
+
+@pytest.fixture
+def queue(database: Database) -> Database:  # noqa: F811
+    database.execute(QUEUE)
+    return database
+
+
+def test_requests_of_a_queue_are_runs(engine: Engine, queue: Database) -> None:
+    instance = dg.DagsterInstance.ephemeral()
+    insert(queue, 1, "COMPLETE", 10)
+    insert(queue, 2, "REJECTED", 11, "no such desk")
+    insert(queue, 3, "ENTERED", 12)
+
+    polled = poll_once(instance, POLL)
+
+    assert polled.rows == 3
+    assert polled.reports[0] == {
+        "technology": "run_management",
+        "run": 1,
+        "process": "RM.REVAL",
+        "status": "SUCCESS",
+        "started_at": "2026-11-28T04:01:00-05:00",
+        "at": "2026-11-28T04:10:00-05:00",
+        "business_date": "2026-11-27",
+        "metadata": {"params": "desk=7", "changed_at": "2026-11-28T04:10:00-05:00"},
+    }
+    assert runs(engine) == [
+        ("RUNMGR/RM.REVAL", "1", "SUCCESS"),
+        ("RUNMGR/RM.REVAL", "2", "FAILED"),
+    ]
+
+
+def test_a_poll_continues_where_the_last_one_ended_and_repeats_nothing(
+    engine: Engine, queue: Database
+) -> None:
+    instance = dg.DagsterInstance.ephemeral()
+    insert(queue, 1, "COMPLETE", 10)
+    poll_once(instance, POLL)
+    insert(queue, 2, "COMPLETE", 20)
+
+    assert [report["run"] for report in poll_once(instance, POLL).reports] == [
+        1,
+        2,
+    ]  # at the watermark, and after
+    assert [report["run"] for report in poll_once(instance, POLL).reports] == [2]
+    assert len(runs(engine)) == 2
+    assert events(engine) == 2
+
+
+def test_an_overlap_finds_rows_that_were_committed_late(engine: Engine, queue: Database) -> None:
+    instance = dg.DagsterInstance.ephemeral()
+    poll = POLL.model_copy(update={"overlap": timedelta(minutes=15)})
+    insert(queue, 2, "COMPLETE", 30)
+    poll_once(instance, poll)
+    insert(queue, 1, "COMPLETE", 20)
+    assert [report["run"] for report in poll_once(instance, poll).reports] == [1, 2]
+
+
+def test_a_poll_that_dies_before_it_stored_its_watermark_reports_nothing_twice(
+    engine: Engine, queue: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = dg.DagsterInstance.ephemeral()
+    insert(queue, 1, "COMPLETE", 10)
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as dying:
+        dying.setattr(instance.daemon_cursor_storage, "set_cursor_values", die)
+        with pytest.raises(KeyboardInterrupt):
+            poll_once(instance, POLL)
+    poll_once(instance, POLL)
+    assert len(runs(engine)) == 1
+
+
+def test_more_rows_than_a_poll_reads_are_left_for_the_next(
+    queue: Database, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.polling.reading.MAX_ROWS", 2)
+    for id in range(1, 4):
+        insert(queue, id, "COMPLETE", 10 + id)
+    first = run_poll(POLL, PollState(POLL.since), lambda: spark, None, datetime.now(UTC))
+    assert (first.rows, first.state.is_behind) == (2, True)
+    second = run_poll(POLL, first.state, lambda: spark, None, datetime.now(UTC))
+    assert [report["run"] for report in second.reports] == [2, 3]
+    for id in range(4, 8):
+        insert(queue, id, "COMPLETE", 13)
+    with pytest.raises(PollFailed, match="2 rows have the watermark"):
+        run_poll(POLL, PollState(datetime(2026, 11, 28, 4, 13)), lambda: spark, None, datetime.now(UTC))  # noqa: DTZ001
+
+
+def test_the_sensor_goes_on_with_other_polls_when_one_fails(engine: Engine, queue: Database) -> None:
+    instance = dg.DagsterInstance.ephemeral()
+    insert(queue, 1, "COMPLETE", 10)
+    broken = POLL.model_copy(update={"name": "broken", "query": "SELECT 1 FROM missing WHERE 1 = :watermark"})
+    context = dg.build_sensor_context(instance=instance)
+    result: Any = polls_sensor([broken, POLL])(context)
+    assert result.skip_reason.skip_message == "requests: 1 report"
+    again: Any = polls_sensor([POLL])(dg.build_sensor_context(instance=instance))
+    assert again.skip_reason.skip_message == "No poll is due."
+    assert state_of(instance, POLL).watermark == datetime(2026, 11, 28, 4, 10)  # noqa: DTZ001
+
+
+@pytest.mark.usefixtures("queue")
+def test_a_connection_that_is_unknown_is_named() -> None:
+    with pytest.raises(StoreUnavailable, match="There is no connection 'other'"):
+        poll_once(dg.DagsterInstance.ephemeral(), POLL.model_copy(update={"connection": "other"}))
+
+
+class Requests(BaseHTTPRequestHandler):
+    """A request system with two pages, which knows one token."""
+
+    status = 200
+
+    def do_GET(self) -> None:
+        if self.headers["Authorization"] != "Bearer s3cret":
+            self.send_response(401)
+            self.end_headers()
+            return
+        page = "second" if "page=2" in self.path else "first"
+        body = {
+            "first": {
+                "data": [{"Id": 7, "Service": "FX", "State": "done", "changed": 41}],
+                "links": {"next": "/r?page=2"},
+            },
+            "second": {"data": [{"Id": 8, "Service": "FX", "State": "failed", "changed": 42}], "links": {}},
+        }[page]
+        self.send_response(self.status)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Poll]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Requests)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield Poll(
+        name="fx",
+        technology="run_management",
+        url=f"http://127.0.0.1:{server.server_address[1]}/r?since={{watermark}}&token=hidden",
+        headers={"Authorization": "Bearer ${RM_TOKEN}"},
+        items="data",
+        next_page="links.next",
+        watermark="changed",
+        since=0,
+        fields={"process": "Service", "run": "Id", "status": "State"},
+        statuses={"done": "SUCCESS", "failed": "FAILURE"},
+    )
+    server.shutdown()
+
+
+def test_an_endpoint_is_polled_page_by_page(
+    engine: Engine, endpoint: Poll, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RM_TOKEN", "s3cret")
+    polled = poll_once(dg.DagsterInstance.ephemeral(), endpoint)
+    assert (polled.rows, polled.state.watermark) == (2, 42)
+    assert runs(engine) == [("RUNMGR/FX", "7", "SUCCESS"), ("RUNMGR/FX", "8", "FAILED")]
+
+
+def test_an_endpoint_that_refuses_is_explained_without_its_secrets(
+    engine: Engine, endpoint: Poll, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = dg.DagsterInstance.ephemeral()
+    with pytest.raises(PollFailed, match="the environment variable RM_TOKEN"):
+        poll_once(instance, endpoint)
+    monkeypatch.setenv("RM_TOKEN", "wrong")
+    with pytest.raises(PollFailed, match=r"/r answers with HTTP 401; check `headers`") as refused:
+        poll_once(instance, endpoint)
+    assert "hidden" not in str(refused.value)
+    assert "wrong" not in str(refused.value)
+    monkeypatch.setenv("RM_TOKEN", "s3cret")
+    with pytest.raises(PollFailed, match="has no list of objects at 'rows'"):
+        poll_once(instance, endpoint.model_copy(update={"items": "rows"}))
+    with pytest.raises(PollFailed, match="a row has no missing, which `watermark` names"):
+        poll_once(instance, endpoint.model_copy(update={"watermark": "missing"}))
+    assert state_of(instance, endpoint).polled_at is None
+
+
+DECLARED = """
+- name: requests
+  technology: run_management
+  connection: crm
+  query: requests.sql
+  watermark: changed_at
+  since: 2026-11-01T00:00:00
+  every: 5m
+- name: requests
+  technology: shell
+  url: https://rm.example.com/api
+  watermark: id
+  since: 0
+- name: both
+  technology: shell
+  url: https://rm.example.com/api
+  query: SELECT 1
+  watermark: id
+  since: 0
+- technology: cobol
+  name: odd
+  query: SELECT 1
+  connection: crm
+  watermark: id
+  since: 0
+- name: outside
+  technology: shell
+  connection: crm
+  query: ../../secret.sql
+  watermark: id
+  since: 0
+- name: everything
+  technology: shell
+  connection: crm
+  query: SELECT 1 AS id
+  watermark: id
+  since: 0
+"""
+
+
+def test_errors_of_the_file_name_the_line_and_the_field_and_the_other_polls_load(tmp_path: Path) -> None:
+    (tmp_path / "legacy").mkdir()
+    (tmp_path / "legacy" / "polls.yaml").write_text(DECLARED)
+    (tmp_path / "legacy" / "requests.sql").write_text(
+        "SELECT * FROM shop.request WHERE changed_at >= :watermark"
+    )
+    loaded = load_polls(tmp_path)
+    assert [(poll.name, poll.every) for poll in loaded.polls] == [("requests", timedelta(minutes=5))]
+    assert [(problem.line, problem.field) for problem in loaded.problems] == [
+        (9, "1.name"),
+        (14, "2"),
+        (20, "3.technology"),
+        (29, "4.query"),
+        (35, "5.query"),
+    ]
+
+
+def test_the_command_shows_what_a_poll_would_report(
+    engine: Engine, queue: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    insert(queue, 1, "COMPLETE", 10)
+    (tmp_path / "legacy").mkdir()
+    (tmp_path / "legacy" / "polls.yaml").write_text(
+        "- {name: requests, technology: shell, connection: crm, query: requests.sql, watermark: changed_at,\n"
+        "   since: '2026-11-01T00:00:00'}\n"
+    )
+    (tmp_path / "legacy" / "requests.sql").write_text(
+        "SELECT id AS run, service AS process, state AS status, changed_at\n"
+        "FROM shop.request WHERE changed_at >= :watermark"
+    )
+    instance = dg.DagsterInstance.ephemeral()
+    monkeypatch.setattr("headrace.local.environment.dagster_instance", lambda: nullcontext(instance))
+    shown = CliRunner().invoke(app, ["legacy", "poll", "--dry-run", "--json"])
+    assert shown.exit_code == 0, shown.output
+    [found] = json.loads(shown.stdout)["polls"]
+    assert (found["rows"], found["reports"][0]["process"]) == (1, "RM.REVAL")
+    assert state_of(instance, POLL).polled_at is None
+    unknown = CliRunner().invoke(app, ["legacy", "poll", "other"])
+    assert unknown.exit_code == 1
+    assert "has no poll other; it has: requests" in unknown.stderr
