@@ -82,6 +82,22 @@ class Database:
                 statement.close()
                 self._java.rollback()
 
+    def call(self, sql: str, values: Sequence[Value] = ()) -> None:
+        """Run one statement with `?` for each value, such as `CALL x.y(?)`, in a transaction. Its results are ignored.
+
+        Raises StatementFailed, StoreUnavailable.
+        """
+        with explained(self.connection):
+            statement = self._java.prepareCall(sql)
+            try:
+                for place, value in enumerate(values, 1):
+                    self._bind(statement, place, value)
+                statement.execute()
+                self._java.commit()
+            finally:
+                statement.close()
+                self._java.rollback()
+
     def relations(self, schema: str, prefix: str) -> dict[str, str]:
         """Return the tables and views of a schema whose names begin with the prefix, with their type, as `VIEW`."""
         with explained(self.connection):

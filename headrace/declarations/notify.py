@@ -1,4 +1,4 @@
-"""Declared notifications of a new version: a flag file to write, an Autosys event to send."""
+"""Declared notifications of a new version: a flag file, an Autosys event, a request, a procedure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from headrace.declarations.declaration import Part
-from headrace.execution.notices import AutosysEvent, FlagFile, Notice
+from headrace.execution.notices import AutosysEvent, FlagFile, HttpRequest, Notice, ProcedureCall
 
 PLACEHOLDERS = ("domain", "name", "dataset", "partition", "version")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -82,8 +82,35 @@ class SendEvent(Part):
         return self
 
 
+class Post(Part):
+    """A request of an HTTP endpoint."""
+
+    url: Annotated[
+        Template,
+        Field(
+            pattern=r"^https?://",
+            description="The URL, in which {dataset}, {partition} and the like are filled in.",
+        ),
+    ]
+    headers: Annotated[
+        dict[str, str], Field(description="Headers of the request; ${NAME} is an environment variable.")
+    ] = Field(default_factory=dict)
+
+
+class Call(Part):
+    """A statement on a database."""
+
+    connection: Annotated[str, Field(description="A connection of the settings.")]
+    statement: Annotated[
+        Template,
+        Field(
+            description="The statement, as `CALL RISK.SP_LOAD({partition})`; placeholders are bound as texts."
+        ),
+    ]
+
+
 class Notify(Part):
-    """A notification of a published version: one of the two."""
+    """A notification of a published version: one of the four."""
 
     flag_file: Annotated[
         Template | None,
@@ -94,16 +121,23 @@ class Notify(Part):
         ),
     ] = None
     sendevent: Annotated[SendEvent | None, Field(description="Event to send to Autosys.")] = None
+    post: Annotated[Post | None, Field(description="Request to post to an HTTP endpoint.")] = None
+    call: Annotated[Call | None, Field(description="Procedure to call in a database.")] = None
 
     @model_validator(mode="after")
     def _one_of_them(self) -> Notify:
-        if (self.flag_file is None) == (self.sendevent is None):
-            raise ValueError("give either `flag_file` or `sendevent`")
+        given = [self.flag_file, self.sendevent, self.post, self.call]
+        if sum(each is not None for each in given) != 1:
+            raise ValueError("give one of `flag_file`, `sendevent`, `post` and `call`")
         return self
 
     @property
     def notice(self) -> Notice:
         """The notification."""
+        if self.post is not None:
+            return HttpRequest(self.post.url, self.post.headers)
+        if self.call is not None:
+            return ProcedureCall(self.call.connection, self.call.statement)
         if self.sendevent is None:
             return FlagFile(self.flag_file or "")
         event = self.sendevent
@@ -116,5 +150,10 @@ class Notify(Part):
     @property
     def names_partition(self) -> bool:
         """True if it only makes sense for a partitioned dataset."""
-        value = self.flag_file or (self.sendevent.value if self.sendevent else None)
-        return "{partition}" in (value or "")
+        texts = (
+            self.flag_file,
+            self.sendevent and self.sendevent.value,
+            self.post and self.post.url,
+            self.call and self.call.statement,
+        )
+        return any("{partition}" in text for text in texts if text)

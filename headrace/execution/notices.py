@@ -1,4 +1,4 @@
-"""Notify external systems of a published version: write a flag file, or send an Autosys event."""
+"""Notify external systems of a published version: a flag file, an Autosys event, a request, a procedure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, sleep
+from urllib.parse import quote
 from uuid import uuid4
 
+import httpx
+
 from headrace.catalog.records import Version
+from headrace.spark.errors import ResourceError
 
 PAUSES = (1.0, 3.0)  # seconds before the second and third try
 SENDEVENT_TIMEOUT_SECONDS = 30.0
@@ -22,6 +26,10 @@ NOTIFICATIONS_TIMEOUT_SECONDS = (
     120.0  # for one output: a run of a year of days must not hang on a dead scheduler
 )
 
+POST_TIMEOUT_SECONDS = 30.0
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._=+@-]")
 
 
@@ -39,7 +47,23 @@ class AutosysEvent:
     arguments: tuple[str, ...]
 
 
-Notice = FlagFile | AutosysEvent
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """A POST of the version as JSON. The URL has placeholders in braces; headers have ${NAME} for variables."""
+
+    url: str
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcedureCall:
+    """A statement on a database, whose placeholders in braces are bound as texts."""
+
+    connection: str
+    statement: str
+
+
+Notice = FlagFile | AutosysEvent | HttpRequest | ProcedureCall
 
 
 class NoticeFailed(Exception):
@@ -77,17 +101,29 @@ def missing(notices: Sequence[Notice], version: Version, delivered: Collection[s
 
 def give(notice: Notice, version: Version) -> None:
     """Deliver one notification, once. Raises NoticeFailed."""
-    if isinstance(notice, FlagFile):
-        _write_flag(Path(_filled(notice.path, _names(version))), version)
-    else:
-        _send_event(["sendevent", *_arguments(notice, version)])
+    match notice:
+        case FlagFile():
+            _write_flag(Path(_filled(notice.path, _names(version))), version)
+        case AutosysEvent():
+            _send_event(["sendevent", *_arguments(notice, version)])
+        case HttpRequest():
+            _post(notice, version)
+        case ProcedureCall():
+            _call(notice, version)
 
 
 def described(notice: Notice, version: Version) -> str:
     """Describe the notification: `/data/flags/x.done`, `sendevent -E SET_GLOBAL -G X=2013-01-01`."""
-    if isinstance(notice, FlagFile):
-        return _filled(notice.path, _names(version))
-    return " ".join(["sendevent", *_arguments(notice, version)])
+    match notice:
+        case FlagFile():
+            return _filled(notice.path, _names(version))
+        case AutosysEvent():
+            return " ".join(["sendevent", *_arguments(notice, version)])
+        case HttpRequest():
+            return f"POST {_url(notice, version)}"
+        case ProcedureCall():
+            values = {name: f"'{value}'" for name, value in _values(version).items()}
+            return f"{notice.connection}: {_filled(notice.statement, values)}"
 
 
 def _notified(
@@ -120,17 +156,9 @@ def _tried(notice: Notice, version: Version, pauses: Sequence[float], deadline: 
 def _write_flag(path: Path, version: Version) -> None:
     """Write the flag file atomically, since a waiting job may read it immediately."""
     fresh = path.with_name(f".{path.name}.{uuid4().hex[:8]}")
-    content = {
-        "dataset": version.dataset,
-        "partition": version.partition,
-        "version": version.tag,
-        "location": version.location,
-        "row_count": version.row_count,
-        "told_at": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
     try:
         with fresh.open("w", encoding="utf-8") as file:
-            file.write(json.dumps(content) + "\n")
+            file.write(json.dumps(_content(version)) + "\n")
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(path)
@@ -155,6 +183,61 @@ def _send_event(command: Sequence[str]) -> None:
     if done.returncode:
         output = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
         raise NoticeFailed(f"it ended with {done.returncode}{f': {output[-1]}' if output else ''}")
+
+
+def _post(notice: HttpRequest, version: Version) -> None:
+    """Post the version. The receiver knows a repetition by the Idempotency-Key, which is the version's id."""
+    headers = {name: _with_variables(value) for name, value in notice.headers.items()}
+    key = {"Idempotency-Key": str(version.version_id)}
+    try:
+        response = httpx.post(
+            _url(notice, version),
+            json=_content(version),
+            headers={**headers, **key},
+            timeout=POST_TIMEOUT_SECONDS,
+        )
+    except httpx.HTTPError as error:
+        raise NoticeFailed(f"it does not answer: {type(error).__name__}") from error
+    if not response.is_success:
+        raise NoticeFailed(f"it answers with HTTP {response.status_code}")
+
+
+def _with_variables(text: str) -> str:
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in os.environ:
+            raise NoticeFailed(f"the environment variable {match[1]}, which a header names, is not set")
+        return os.environ[match[1]]
+
+    return _VARIABLE.sub(value, text)
+
+
+def _call(notice: ProcedureCall, version: Version) -> None:
+    from headrace.connections.connection import connection
+    from headrace.connections.database import opened
+    from headrace.spark.session import file_session
+
+    values = _values(version)
+    bound = [values[match[1]] for match in _PLACEHOLDER.finditer(notice.statement)]
+    try:
+        with opened(connection(notice.connection), file_session()) as database:
+            database.call(_PLACEHOLDER.sub("?", notice.statement), bound)
+    except ResourceError as error:
+        raise NoticeFailed(str(error)) from error
+
+
+def _url(notice: HttpRequest, version: Version) -> str:
+    return _filled(notice.url, {name: quote(value, safe="") for name, value in _values(version).items()})
+
+
+def _content(version: Version) -> dict[str, object]:
+    return {
+        "dataset": version.dataset,
+        "partition": version.partition,
+        "version": version.tag,
+        "location": version.location,
+        "row_count": version.row_count,
+        "told_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
 
 
 def _arguments(notice: AutosysEvent, version: Version) -> list[str]:
@@ -184,4 +267,4 @@ def _printable(value: str) -> str:
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
-    return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], template)
+    return _PLACEHOLDER.sub(lambda found: values[found[1]], template)

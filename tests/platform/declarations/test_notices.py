@@ -158,7 +158,7 @@ def test_a_scheduler_that_does_not_answer_does_not_hold_up_a_year_of_days(
         ),
         ("- {flag_file: '/flags/{'}", 6, "there is an unmatched brace"),
         ("- {flag_file: '/flags/{partition}'}", 6, "uses {partition}, but shop/orders has no partitions"),
-        ("- {}", 6, "give either `flag_file` or `sendevent`"),
+        ("- {}", 6, "give one of `flag_file`, `sendevent`, `post` and `call`"),
         ("- {sendevent: {event: SET_GLOBAL, global: X}}", 6, "SET_GLOBAL needs `value`"),
         ("- {sendevent: {event: STARTJOB, job: X, value: y}}", 6, "`value` does not belong to STARTJOB"),
         ("- {sendevent: {event: CHANGE_STATUS, job: X}}", 6, "CHANGE_STATUS needs `status`"),
