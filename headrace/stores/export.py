@@ -7,8 +7,9 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headrace.spark.quoting import quoted
 from headrace.stores.display import AS_JSON, TO_THE_MICROSECOND
@@ -121,9 +122,13 @@ def _write_parquet(frame: DataFrame, path: Path) -> int:
 
 
 def _schema(frame: DataFrame) -> pa.Schema:
-    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.pandas import types
 
-    return to_arrow_schema(frame.schema, timezone="UTC")
+    to_arrow_schema: Any = types.to_arrow_schema
+    # Before Spark 4.2, UTC is the default, and the parameter has another name.
+    zone = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+    schema: pa.Schema = to_arrow_schema(frame.schema, **zone)
+    return schema
 
 
 def _batches(frame: DataFrame, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
