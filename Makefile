@@ -14,11 +14,11 @@ PAGES := headrace/pages
 PAGES_JS := $(PAGES)/static/pages.js
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down clean test test-fast test-spark lint docs site wheel ui bench neo4j lock install preflight browser
+.PHONY: help demo up down clean test test-fast test-spark lint docs site wheel ui bench neo4j s3 lock install preflight browser
 .PHONY: drivers
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: install ui ## Install, load the demo data, materialize it and show the result
 	@$(BIN)/python -m jobs.demo
@@ -33,7 +33,7 @@ clean: ## Stop everything; delete the state folder and the virtual environment
 	@if [ -x $(BIN)/headrace ]; then $(BIN)/headrace clean; fi
 	@rm -rf $(VENV) *.egg-info build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
-test: install ui browser drivers lint $(VENV)/spark.jsa ## Lint, types, import layers, and every test
+test: install ui browser drivers lint $(VENV)/spark.jsa $(if $(CI),s3) ## Lint, types, import layers, and every test
 	@$(PYTEST)
 
 test-fast: install ui $(VENV)/spark.jsa ## Tests without a cluster, killed processes or a browser
@@ -86,6 +86,14 @@ bench: install ## Repeat all performance measurements
 
 neo4j: ## Fetch Neo4j for its tests (Maven)
 	@mvn -q -B -f tests/platform/exports/neo4j/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(VENV)/neo4j
+
+s3: $(VENV)/s3/.complete ## Fetch Spark's S3 client for its tests (Maven)
+
+$(VENV)/s3/.complete: tests/platform/s3/pom.xml | install
+	@echo "Fetching Spark's S3 client for the tests (once; 690 MB)"
+	@rm -rf $(@D)
+	@mvn -q -B -f $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(@D)
+	@touch $@
 
 lock: install ## Resolve pyproject.toml into requirements.lock
 	@$(BIN)/uv pip compile pyproject.toml --group dev --group docs --universal --generate-hashes --upgrade --quiet \

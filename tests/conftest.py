@@ -23,13 +23,20 @@ from headrace.database import connection as database
 from headrace.database import embedded
 from headrace.settings import settings
 from tests.jvm_archive import jvm_options
-from tests.paths import POSTGRESQL_DRIVER
+from tests.paths import POSTGRESQL_DRIVER, S3_JARS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _DATABASES = count()
 os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options())  # for every JVM of this test run
+if S3_JARS.is_dir():  # at the end of the class path, where they do not change the archive of Spark's classes
+    os.environ.setdefault("SPARK_DIST_CLASSPATH", f"{S3_JARS}/*")
+os.environ |= {
+    "AWS_ACCESS_KEY_ID": "tests",
+    "AWS_SECRET_ACCESS_KEY": "tests",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
 gc.set_threshold(20_000, 20, 20)  # the default, 700, walks Dagster's many live objects all the time
 # A busy machine is no failure.
 hypothesis.settings.register_profile(

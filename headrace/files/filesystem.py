@@ -46,6 +46,14 @@ class Entry:
     is_directory: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A text that was read from a file, and the file's ETag ('' on filesystems without them)."""
+
+    text: str
+    etag: str = ""
+
+
 class Files(Protocol):
     """The operations on a filesystem. Locations are Hadoop path strings, taken literally, never decoded."""
 
@@ -80,8 +88,18 @@ class Files(Protocol):
     def delete(self, location: str) -> None:
         """Delete a file, or a directory with its contents."""
 
-    def replace_text(self, path: str, text: str) -> None:
-        """Replace a text file atomically: readers see the old or the new content."""
+    def require_writable(self, location: str) -> None:
+        """Raise StoreUnavailable if a run may not, or could not safely, write below a location."""
+
+    def read_text(self, path: str) -> TextFile | None:
+        """Read a text file; None if it does not exist."""
+
+    def replace_text(self, path: str, text: str, earlier: TextFile | None) -> None:
+        """Replace a text file atomically: readers see the old or the new content.
+
+        earlier: the text that was read (None: there was no file). In object storage nothing else is replaced: raises
+        StoreUnavailable if the file has changed since.
+        """
 
 
 def normalised(uri: str) -> str:
@@ -181,7 +199,19 @@ class LocalFiles(Files):
                 path.unlink()
 
     @override
-    def replace_text(self, path: str, text: str) -> None:
+    def require_writable(self, location: str) -> None:
+        """Do nothing: the write itself finds out, and renaming is atomic."""
+
+    @override
+    def read_text(self, path: str) -> TextFile | None:
+        with reaching(path):
+            try:
+                return TextFile(local_path(path).read_text(encoding="utf-8", errors="replace"))
+            except FileNotFoundError:
+                return None
+
+    @override
+    def replace_text(self, path: str, text: str, earlier: TextFile | None) -> None:
         with reaching(path):
             target = local_path(path)
             target.parent.mkdir(parents=True, exist_ok=True)

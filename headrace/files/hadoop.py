@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from typing_extensions import Buffer, override
 
-from headrace.files.filesystem import Entry, Files, StoredFile, by_name, hidden, reaching
+from headrace.files.filesystem import Entry, Files, StoredFile, TextFile, by_name, hidden, reaching
 from headrace.spark.hadoop import HadoopClient
 
 if TYPE_CHECKING:
@@ -90,7 +90,18 @@ class HadoopFiles(Files):
             filesystem.delete(path, True)
 
     @override
-    def replace_text(self, path: str, text: str) -> None:
+    def require_writable(self, location: str) -> None:
+        """Do nothing: the write itself finds out, and renaming is atomic."""
+
+    @override
+    def read_text(self, path: str) -> TextFile | None:
+        if not self.exists(path):
+            return None
+        with self.open(path) as file:
+            return TextFile(file.read().decode(errors="replace"))
+
+    @override
+    def replace_text(self, path: str, text: str, earlier: TextFile | None) -> None:
         with reaching(path):
             filesystem, target = self._client.open(path)
             draft = self._client.sibling(target, f".{target.getName()}.{uuid4().hex}")

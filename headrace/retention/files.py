@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
 
 from headrace.errors import CatalogError
+from headrace.object_storage import fsspec_options
 
 _COMPRESSION = "zstd"
 
@@ -109,7 +110,7 @@ class Archive:
 
     @cached_property
     def _storage(self) -> tuple[Any, str]:
-        files, root = fsspec.url_to_fs(self.root)
+        files, root = fsspec.url_to_fs(self.root, **fsspec_options(self.root))
         return files, str(root).rstrip("/")
 
     def _path(self, location: str) -> str:

@@ -26,12 +26,18 @@ _MAX_CAUSES = 12  # a longer chain is a cycle
 # Patterns are matched against the full chain of causes, as PySpark and py4j print it.
 _DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded|DSQuotaExceeded|NSQuotaExceeded")
 _FORBIDDEN = re.compile(
-    r"AccessControlException|AccessDeniedException|Permission denied|Read-only file system|Access Denied|"
+    r"AccessControlException|AccessDenied|Permission denied|Read-only file system|Access Denied|"
     r"status code: 403|Forbidden"
+)
+_CREDENTIALS = re.compile(
+    r"InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|Unable to locate credentials|"
+    r"Unable to load credentials|No AWS Credentials|Partial credentials"
 )
 _UNREACHABLE = re.compile(
     r"UnknownHostException|NoRouteToHost|ConnectException|Connection refused|SocketTimeoutException|"
-    r"UnsupportedFileSystemException|No FileSystem for scheme|NoSuchBucket|UnknownStoreException|"
+    r"UnsupportedFileSystemException|No FileSystem for scheme|NoSuchBucket|Could not connect to the endpoint|"
+    r"HttpChannelEOFException|AWSClientIOException|AWSServiceThrottledException|AWSStatus500Exception|"
+    r"UnknownStoreException|"
     r"Wrong FS|Call From .* failed on connection|ClassNotFoundException: Class org.apache.hadoop.fs"
 )
 _UNWRITABLE = re.compile(
@@ -127,6 +133,11 @@ def unavailable(error: BaseException, location: str) -> StoreUnavailable | None:
     number = getattr(error, "errno", None)
     if number in (errno.ENOSPC, errno.EDQUOT) or _DISK_FULL.search(text):
         return _disk_full(location)
+    if _CREDENTIALS.search(text):
+        return StoreUnavailable(
+            f"The credentials for {location} are missing, wrong or expired: {_cause(text, _CREDENTIALS)}. Give the "
+            "processes of Headrace the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or a role."
+        )
     if number in (errno.EACCES, errno.EPERM, errno.EROFS) or _FORBIDDEN.search(text):
         return StoreUnavailable(
             f"No permission at {location}: {_cause(text, _FORBIDDEN)}. Give the user that runs Headrace the right "

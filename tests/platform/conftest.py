@@ -1,8 +1,12 @@
 """A small catalog for tests: raw/flights (daily) -> mart/delays -> mart/report, and drafts to publish into it."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import Engine
@@ -16,7 +20,16 @@ from headrace.catalog.records import (
     VersionDraft,
 )
 from headrace.registration.declarations import register
+from headrace.settings import settings
 from headrace.severity import Severity
+from headrace.spark.session import DRIVER_DEFAULTS
+from tests.paths import S3_JARS
+from tests.platform.s3.server import Server, running
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_BUCKETS = count()
 
 COLUMNS = (Column("id", "bigint", nullable=False), Column("delay", "double", description="minutes"))
 DATASETS = (
@@ -75,3 +88,40 @@ def draft() -> Draft:
         )
 
     return make
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[Server]:
+    """A server of the S3 protocol."""
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def bucket(s3: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A new bucket, which the settings reach. Its name is never used again: Spark keeps a client for each."""
+    name = f"lake-{os.getpid()}-{next(_BUCKETS)}"
+    s3.create(name)
+    monkeypatch.setenv("HEADRACE_SPARK__CONF", json.dumps(s3.conf))
+    settings.cache_clear()
+    s3.requests.clear()
+    yield name
+    settings.cache_clear()
+
+
+@pytest.fixture
+def s3a(bucket: str, s3: Server, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URI of a new bucket for Spark. Skips the test without Spark's S3 client."""
+    if not S3_JARS.is_dir():
+        pytest.skip("no S3 client for Spark: `make s3` fetches it")
+    spark: SparkSession = request.getfixturevalue("spark")
+    conf = {
+        key.removeprefix("spark.hadoop."): value
+        for key, value in {**DRIVER_DEFAULTS, **s3.conf}.items()
+        if key.startswith("spark.hadoop.fs.")
+    }
+    for key, value in conf.items():
+        spark.conf.set(key, value)
+    yield f"s3a://{bucket}"
+    for key in conf:
+        spark.conf.unset(key)

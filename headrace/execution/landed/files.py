@@ -90,7 +90,7 @@ def not_looked_at(external: Sequence[ExternalPlan]) -> str | None:
 def list_landed(plan: ExternalPlan, location: str) -> Listing:
     """List a dataset's declared location without reading files.
 
-    A relative location is below the state folder. A location on another filesystem starts Spark, once per process.
+    A relative location is below the state folder. One that Hadoop reads starts Spark, once per process.
     Raises SparkUnavailable, StoreUnavailable.
     """
     if is_local(location):
@@ -99,7 +99,7 @@ def list_landed(plan: ExternalPlan, location: str) -> Listing:
     else:
         from headrace.spark.session import file_session
 
-        files = files_for(location, file_session())
+        files = files_for(location, file_session)
         location = location.rstrip("/")
     places: list[tuple[str, str | None]] = []
     problems = []

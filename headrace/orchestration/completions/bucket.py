@@ -8,6 +8,8 @@ from typing import Any
 
 import fsspec
 
+from headrace.files.objects import modified_at
+from headrace.object_storage import fsspec_options
 from headrace.orchestration.completions.folder import (
     MIN_UNCHANGED_SECONDS,
     REASON,
@@ -20,7 +22,6 @@ from headrace.orchestration.completions.folder import (
 
 # Filesystems on which an object appears atomically.
 _ATOMIC = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "memory"}
-_MODIFIED = ("mtime", "LastModified", "last_modified", "updated", "created")
 
 
 class Bucket:
@@ -31,7 +32,7 @@ class Bucket:
 
     def __init__(self, location: str) -> None:
         self.location = location
-        self._files, self._root = fsspec.url_to_fs(location)
+        self._files, self._root = fsspec.url_to_fs(location, **fsspec_options(location))
         self._root = self._root.rstrip("/")
         self._atomic = bool(_ATOMIC & {location.partition(":")[0], *_protocols(self._files)})
         self._seen: dict[str, tuple[tuple[object, ...], float]] = {}
@@ -141,21 +142,13 @@ def _protocols(files: Any) -> tuple[str, ...]:  # noqa: ANN401 - fsspec has no t
 
 
 def _claimed(entry: dict[str, Any]) -> ClaimedFile:
-    changed = next((entry[name] for name in _MODIFIED if entry.get(name) is not None), None)
-    modified = _time(changed)
-    moment = round(modified.timestamp(), 2) if changed is not None else None
+    changed = modified_at(entry)
+    moment = round(changed.timestamp(), 2) if changed is not None else None
     stamp = (entry.get("size"), moment, str(entry.get("ETag") or entry.get("etag") or ""))
     return ClaimedFile(
-        entry["name"].rpartition("/")[2], entry["name"], entry.get("size") or 0, modified, stamp
+        entry["name"].rpartition("/")[2],
+        entry["name"],
+        entry.get("size") or 0,
+        changed or datetime.now(UTC),
+        stamp,
     )
-
-
-def _time(changed: object) -> datetime:
-    """Return the modification time as filesystems keep it; the current time without one."""
-    if isinstance(changed, str):
-        changed = datetime.fromisoformat(changed)
-    if isinstance(changed, int | float):
-        changed = datetime.fromtimestamp(changed, UTC)
-    if not isinstance(changed, datetime):
-        return datetime.now(UTC)
-    return changed.replace(tzinfo=UTC) if changed.tzinfo is None else changed

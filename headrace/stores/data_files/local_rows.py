@@ -1,4 +1,4 @@
-"""The first rows of local Parquet files as JSON values, by Arrow: milliseconds, where Spark starts a JVM first."""
+"""The first rows of Parquet files as JSON values, by Arrow: milliseconds, where Spark starts a JVM first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from headrace.access.sensitivity import MASK
 from headrace.catalog.records import Version
-from headrace.files.filesystem import LocalFiles, is_local
+from headrace.files.opening import files_for, files_without_spark
 from headrace.stores.data_files.first_rows import SPOKEN, first_batches, is_plain
 from headrace.stores.data_files.reading import require_complete
 from headrace.stores.protocol import JsonRow
@@ -50,11 +50,11 @@ def local_rows(
 
 
 def _is_readable(version: Version) -> bool:
-    return is_plain(version) and version.location != "" and is_local(version.location)
+    return is_plain(version) and version.location != "" and files_without_spark(version.location) is not None
 
 
 def _rows(version: Version, types: dict[str, str], count: int) -> Iterator[JsonRow]:
-    for batch in first_batches(LocalFiles(), version, list(types), count):
+    for batch in first_batches(files_for(version.location, None), version, list(types), count):
         values = [_json_values(batch.column(name), type) for name, type in types.items()]
         for row in zip(*values, strict=True):
             yield dict(zip(types, row, strict=True))

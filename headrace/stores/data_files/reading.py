@@ -16,6 +16,7 @@ from headrace.spark.failures import corrupt, explained
 from headrace.spark.quoting import quoted
 from headrace.stores.columns import converted, merged_columns, schema_text, type_text
 from headrace.stores.data_files.options import reader_options
+from headrace.stores.protocol import LazySession
 from headrace.stores.writes import OutputFormat
 
 if TYPE_CHECKING:
@@ -40,9 +41,10 @@ def read_versions(session: SparkSession, versions: Sequence[Version]) -> DataFra
     return reduce(lambda one, other: one.unionByName(other), frames)
 
 
-def require_complete(session: SparkSession | None, versions: Sequence[Version]) -> None:
+def require_complete(session: SparkSession | LazySession | None, versions: Sequence[Version]) -> None:
     """Raise CorruptInput for a version whose files differ in number or size from when it was written.
 
+    So a listing is never trusted. `session` is only called for filesystems that Hadoop reads; None if there is none.
     Spark reads an empty file as no rows, and a text file cut at the end of a line as complete.
     """
 
@@ -56,17 +58,22 @@ def require_complete(session: SparkSession | None, versions: Sequence[Version]) 
             sizes = files_for(version.location, session).sizes(version.location)
         except StoreUnavailable as error:
             raise corrupt(version, version.location, str(error).partition(". ")[0]) from error
-        if version.byte_size is None:
-            return  # the writer did not report the size
-        if (len(sizes), sum(sizes)) != (version.file_count, version.byte_size):
-            raise corrupt(
-                version,
-                version.location,
-                f"it has {sum(sizes)} bytes in {len(sizes)} files, and had {version.byte_size} in {version.file_count}",
-            )
+        require_sizes(version, sizes)
 
     with ThreadPoolExecutor(_MAX_CONCURRENT_LISTINGS) as listings:
         list(listings.map(check, versions))
+
+
+def require_sizes(version: Version, sizes: Sequence[int]) -> None:
+    """Raise CorruptInput unless these are the sizes of the version's files, as far as its writer reported them."""
+    if version.byte_size is None:
+        return
+    if (len(sizes), sum(sizes)) != (version.file_count, version.byte_size):
+        raise corrupt(
+            version,
+            version.location,
+            f"it has {sum(sizes)} bytes in {len(sizes)} files, and had {version.byte_size} in {version.file_count}",
+        )
 
 
 def _reads_as(version: Version, columns: Sequence[Column]) -> bool:

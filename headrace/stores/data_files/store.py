@@ -13,6 +13,7 @@ from headrace.catalog.records import Check, Column, Version
 from headrace.files.filesystem import normalised
 from headrace.files.formats import PARQUET, file_format
 from headrace.files.opening import files_for
+from headrace.spark.committer import committing
 from headrace.spark.failures import explained
 from headrace.stores.data_files.first_rows import first_rows
 from headrace.stores.data_files.reading import read_versions, require_complete
@@ -63,10 +64,12 @@ class DataFileStore:
         stored = output or OutputFormat(PARQUET)
         file_format(stored.format)
         location = self.location(dataset, tag, stored.location)
-        with self.explained(location):
+        with self.explained(location), committing(self._session, location):
+            files = files_for(location, self._session)
+            files.require_writable(location)
             return write_version(
                 self._session,
-                files_for(location, self._session),
+                files,
                 df,
                 dataset,
                 location,

@@ -18,6 +18,7 @@ from headrace.stores.checks.readback import PARTITION, summary_aggregates, summa
 from headrace.stores.checks.summary import statistics
 from headrace.stores.columns import conformed
 from headrace.stores.data_files import audit as auditing
+from headrace.stores.data_files.commits import require_committed
 from headrace.stores.data_files.directories import (
     ACCEPTED,
     QUARANTINED,
@@ -91,7 +92,7 @@ def _write(
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
-    names, target, directories = frame.columns, root, []
+    names, directories = frame.columns, []
     written = "TRUE"
     counts: list[SparkColumn] = []
     if partition is not None and partition.key is not None:
@@ -109,8 +110,6 @@ def _write(
             F.expr(f"min(CASE WHEN NOT {written} THEN {key} END) AS partition_low"),
             F.expr(f"max(CASE WHEN NOT {written} THEN {key} END) AS partition_high"),
         ]
-    if partition is not None and len(partition.keys) == 1:
-        target = f"{root}/{directory(partition.keys[0])}"
     quarantined = audit.quarantined
     scope = F.expr(written)
     accepted = scope if quarantined is None else scope & ~quarantined
@@ -137,8 +136,13 @@ def _write(
         frame = frame.select(*map(quoted, kept))
     writer = frame.write.format(output.format).mode("error")
     writer = writer.options(**writer_options(output, len(names)))
-    (writer.partitionBy(*directories) if directories else writer).save(target)
+    (writer.partitionBy(*directories) if directories else writer).save(_target(root, partition))
     return dict(observation.get) if observation is not None else {}
+
+
+def _target(root: str, partition: PartitionWrite | None) -> str:
+    """Return the directory in which Spark writes; a partition that is written alone is not one of its columns."""
+    return f"{root}/{directory(partition.keys[0])}" if partition and len(partition.keys) == 1 else root
 
 
 def _output_directories(
@@ -154,8 +158,10 @@ def _output_directories(
     """Return the written directories with their files and footers; missing directories are created empty."""
     keys: Sequence[str | None] = partition.keys if partition else (None,)
     bases = {key: root if key is None else f"{root}/{directory(key)}" for key in keys}
+    stored = files.data_files(root)
+    require_committed(files, _target(root, partition), stored)
     by_folder: dict[str, list[StoredFile]] = {}
-    for file in files.data_files(root):
+    for file in stored:
         by_folder.setdefault(file.name.rpartition("/")[0], []).append(file)
     names = [column.name for column in columns]
 

@@ -16,7 +16,7 @@ from deltalake.transaction import AddAction
 
 from headrace.catalog.records import Version
 from headrace.catalog.schema import sensitive
-from headrace.files.filesystem import Entry, Files, StoredFile, is_local, normalised
+from headrace.files.filesystem import Entry, StoredFile, normalised
 from headrace.files.opening import files_for
 from headrace.queries.rows import PublishedRow
 from headrace.stores.checks.summary import Summary
@@ -84,8 +84,8 @@ def update_table(
 
 def _files(location: str, version: Version, session: LazySession) -> dict[str, Entry]:
     """Return the files of a version by path: below the table's directory, or absolute after the dataset was renamed."""
-    require_complete(None if is_local(version.location) else session(), [version])
-    entries = _filesystem(version, session).listing(version.location)
+    require_complete(session, [version])
+    entries = files_for(version.location, session).listing(version.location)
     return {f"{version.location}/{each.name}".removeprefix(f"{location}/"): each for each in entries}
 
 
@@ -101,7 +101,7 @@ def _of_partition(listed: Collection[str], key: str | None) -> set[str]:
 def _additions(
     version: Version, found: dict[str, Entry], new: Collection[str], session: LazySession
 ) -> list[AddAction]:
-    files = _filesystem(version, session)
+    files = files_for(version.location, session)
     names = [column.name for column in version.columns]
     hidden = sensitive(version.columns)
 
@@ -154,7 +154,3 @@ def _bound(value: object) -> object:
         case date():
             return value.isoformat()
     return None
-
-
-def _filesystem(version: Version, session: LazySession) -> Files:
-    return files_for(version.location, None if is_local(version.location) else session())

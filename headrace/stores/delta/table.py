@@ -13,6 +13,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
 from headrace.files.filesystem import is_local, local_path
+from headrace.object_storage import is_s3, s3_settings
 from headrace.spark.errors import SchemaMismatch, StoreUnavailable
 from headrace.stores.delta.schemas import with_fields_of
 from headrace.stores.tags import is_tag
@@ -30,7 +31,7 @@ def opened(location: str) -> DeltaTable | None:
     """Open the table at its newest version; None if there is none."""
     with explained(location):
         try:
-            return DeltaTable(_uri(location))
+            return DeltaTable(_uri(location), storage_options=storage_options(location))
         except TableNotFoundError:
             return None
 
@@ -78,6 +79,7 @@ def commit(
                 schema,
                 list(added),
                 configuration=_CONFIGURATION,
+                storage_options=storage_options(location),
                 commit_properties=properties,
             )
             return
@@ -107,6 +109,23 @@ def explained(location: str) -> Iterator[None]:
             f"The Delta table {location} cannot be used: {str(error).splitlines()[0].rstrip('.')}. Check the "
             "address, and the rights of the user who runs Headrace."
         ) from error
+
+
+def storage_options(location: str) -> dict[str, str] | None:
+    """Return deltalake's options for a bucket; what they lack, such as credentials, it finds in the environment."""
+    if not is_s3(location):
+        return None
+    found = s3_settings(location)
+    options = {
+        "aws_endpoint_url": found.endpoint,
+        "aws_allow_http": "true" if (found.endpoint or "").startswith("http://") else None,
+        "aws_region": found.region,
+        "aws_virtual_hosted_style_request": "false" if found.path_style else None,
+        "aws_access_key_id": found.key,
+        "aws_secret_access_key": found.secret,
+        "aws_session_token": found.token,
+    }
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _uri(location: str) -> str:

@@ -9,23 +9,15 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from headrace.files.filesystem import (
-    Files,
-    LocalFiles,
-    StoredFile,
-    is_local,
-    normalised,
-)
+from headrace.files.filesystem import StoredFile, TextFile, normalised
 from headrace.files.opening import files_for
 from headrace.queries.rows import PublishedRow
 from headrace.spark.failures import explained
 from headrace.stores.data_files.partitions import escaped
+from headrace.stores.data_files.reading import require_sizes
 from headrace.stores.protocol import LazySession, Reference
-
-if TYPE_CHECKING:
-    pass
 
 _MAX_CONCURRENT_FILES = 16  # concurrent files; object stores are mostly waiting
 
@@ -40,7 +32,8 @@ def update_manifests(
     """Update the manifests of the published versions; current ones are unchanged, and withdrawn ones are deleted.
 
     They are stored in `_published` next to the dataset's versions, named `<partition or "current">.json`, and replaced
-    atomically. `session` is only called for files that are not on this machine. Raises ResourceError for one that
+    atomically; in object storage only if no other process has replaced them since they were read here. `session` is
+    only called for filesystems that Hadoop reads. Raises ResourceError for one that
     cannot be written, after all others are.
     """
     folder = f"{normalised(warehouse_uri)}/{dataset}/_published"
@@ -57,16 +50,19 @@ def update_manifests(
 
 def _updated(row: PublishedRow, folder: str, session: LazySession) -> Reference:
     location = _location(folder, row.partition)
-    files = _files(location, session)
-    behind = not (files.exists(location) and _is_of(files, location, row))
+    files = files_for(location, session)
+    earlier = files.read_text(location)
+    behind = earlier is None or not _is_of(earlier, row)
     if behind:
-        stored = _files(row.version.location, session).data_files(row.version.location)
-        files.replace_text(location, json.dumps(_content(row, stored), indent=2, default=str) + "\n")
+        stored = files_for(row.version.location, session).data_files(row.version.location)
+        require_sizes(row.version, [file.byte_size for file in stored])
+        content = json.dumps(_content(row, stored), indent=2, default=str)
+        files.replace_text(location, f"{content}\n", earlier)
     return Reference(row.dataset, row.partition, row.version.tag, location, behind)
 
 
 def _remove(location: str, session: LazySession) -> None:
-    files = _files(location, session)
+    files = files_for(location, session)
     if files.exists(location):
         files.delete(location)
 
@@ -75,12 +71,10 @@ def _location(folder: str, partition: str | None) -> str:
     return f"{folder}/{'current' if partition is None else escaped(partition)}.json"
 
 
-def _is_of(files: Files, location: str, row: PublishedRow) -> bool:
+def _is_of(manifest: TextFile, row: PublishedRow) -> bool:
     """Return True if the manifest reflects this pointer move."""
-    with files.open(location) as file:
-        text = file.read()
     try:
-        found = json.loads(text)
+        found = json.loads(manifest.text)
     except ValueError:
         return False
     return isinstance(found, dict) and (found.get("tag"), found.get("generation")) == (
@@ -106,7 +100,3 @@ def _content(row: PublishedRow, stored: Sequence[StoredFile]) -> dict[str, Any]:
         "generation": row.generation,
         "published_at": row.published_at.isoformat(timespec="seconds"),
     }
-
-
-def _files(location: str, session: LazySession) -> Files:
-    return LocalFiles() if is_local(location) else files_for(location, session())

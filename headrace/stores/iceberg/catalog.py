@@ -22,6 +22,7 @@ from sqlalchemy.exc import OperationalError
 
 from headrace.context import current_context
 from headrace.database.connection import connect
+from headrace.object_storage import is_s3, s3_settings
 from headrace.spark.errors import StoreUnavailable
 from headrace.spark.failures import unavailable
 from headrace.stores.data_files.store import dataset_root
@@ -59,18 +60,35 @@ def opened(location: str = "the warehouse") -> Iterator[Catalog]:
 
 def _configured() -> Catalog:
     settings = current_context().settings
+    storage = _storage(settings.warehouse_uri)
     if settings.iceberg_catalog is not None:
-        return _loaded(os.getpid(), settings.organisation, "rest", settings.iceberg_catalog)
+        return _loaded(os.getpid(), settings.organisation, "rest", settings.iceberg_catalog, storage)
     url = connect().url
     options = " ".join(filter(None, [str(url.query.get("options", "")), _SCHEMA]))
     uri = url.update_query_dict({"options": options}).render_as_string(hide_password=False)
-    return _loaded(os.getpid(), settings.organisation, "sql", uri)
+    return _loaded(os.getpid(), settings.organisation, "sql", uri, storage)
 
 
 @cache
-def _loaded(_process: int, name: str, type: str, uri: str) -> Catalog:
+def _loaded(_process: int, name: str, type: str, uri: str, storage: tuple[tuple[str, str], ...]) -> Catalog:
     """Load a catalog once in each process: to connect takes longer than a commit."""
-    return load_catalog(name, type=type, uri=uri, pool_pre_ping="true")
+    return load_catalog(name, type=type, uri=uri, pool_pre_ping="true", **dict(storage))
+
+
+def _storage(warehouse_uri: str) -> tuple[tuple[str, str], ...]:
+    """Return pyiceberg's properties for the warehouse's bucket; what they lack it finds in the environment."""
+    if not is_s3(warehouse_uri):
+        return ()
+    found = s3_settings(warehouse_uri)
+    properties = {
+        "s3.endpoint": found.endpoint,
+        "s3.region": found.region,
+        "s3.force-virtual-addressing": "false" if found.path_style else None,
+        "s3.access-key-id": found.key,
+        "s3.secret-access-key": found.secret,
+        "s3.session-token": found.token,
+    }
+    return tuple((name, value) for name, value in properties.items() if value is not None)
 
 
 def table_location(root: str, dataset: str) -> str:

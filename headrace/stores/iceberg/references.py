@@ -8,7 +8,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH
 
 from headrace.catalog.records import Version
-from headrace.files.filesystem import is_local, normalised
+from headrace.files.filesystem import normalised
 from headrace.files.opening import files_for
 from headrace.queries.rows import PublishedRow
 from headrace.stores.columns import merged_columns
@@ -96,7 +96,6 @@ def _files(table: Table, version: Version, session: LazySession) -> list[str]:
     staged = [path for path in files_of(table, version.tag) if path.startswith(f"{version.location}/")]
     if len(staged) == version.file_count:
         return staged
-    opened_session = None if is_local(version.location) else session()
-    require_complete(opened_session, [version])
-    entries = files_for(version.location, opened_session).listing(version.location)
+    require_complete(session, [version])
+    entries = files_for(version.location, session).listing(version.location)
     return [f"{version.location}/{entry.name}" for entry in entries]

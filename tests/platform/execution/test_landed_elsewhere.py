@@ -101,7 +101,7 @@ def test_spark_connect_without_plan_access_is_reported(
 ) -> None:
     monkeypatch.setenv("HEADRACE_SPARK__REMOTE", "sc://localhost:1")
     settings.cache_clear()
-    (problem,) = observe(engine, [external("one", "s3a://feed/one", "parquet", COLUMNS)]).problems
+    (problem,) = observe(engine, [external("one", "hdfs://feed/one", "parquet", COLUMNS)]).problems
     assert "Spark Connect has no access" in problem
 
 

@@ -60,7 +60,7 @@ def test_what_is_written_is_on_disk_before_it_can_be_published(
     [written] = store.write(spark.range(3), dataset="shop/orders", tag="t")
     root = local_path(written.location)
     assert {str(path) for path in root.iterdir()} | {str(root), str(root.parent)} <= synced
-    LocalFiles().replace_text(f"{written.location}/../current.json", "{}")
+    LocalFiles().replace_text(f"{written.location}/../current.json", "{}", None)
     assert any("current.json" in path for path in synced)
 
 

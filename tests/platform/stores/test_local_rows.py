@@ -72,5 +72,5 @@ def test_spark_is_needed_for_what_arrow_cannot_show(
 
 
 def test_spark_is_needed_for_another_filesystem(written: Callable[..., Version]) -> None:
-    version = replace(written("SELECT 1 AS id"), location="s3a://lake/orders/t")
+    version = replace(written("SELECT 1 AS id"), location="hdfs://lake/orders/t")
     assert local_rows([version], ["id"], frozenset(), 1) is None

@@ -477,7 +477,8 @@ def test_hadoop_and_local_files_are_listed_alike(
             assert file.seek(0) == 0
             assert file.read(4) == b"PAR1"
     for text in ("one", "two"):
-        hadoop.replace_text(f"file://{tmp_path}/m/current.json", text)
+        earlier = hadoop.read_text(f"file://{tmp_path}/m/current.json")
+        hadoop.replace_text(f"file://{tmp_path}/m/current.json", text, earlier)
         assert (tmp_path / "m" / "current.json").read_text() == text
     hadoop.make_directory(f"file://{tmp_path}/a%3A b/c")
     assert (tmp_path / "a%3A b" / "c").is_dir()

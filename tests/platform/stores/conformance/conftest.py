@@ -27,6 +27,7 @@ from tests.platform.stores.conformance.guarantees import Guarantee
 from tests.platform.stores.conformance.outside import OUTSIDE, Outside, Rows
 
 ORDERS = "shop/orders"
+IN_A_BUCKET = " in a bucket"
 
 
 @dataclass
@@ -101,19 +102,30 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run each guarantee on the stores that keep it."""
+    """Run each guarantee on the stores that keep it; those that a module also imports in a bucket."""
     if "shop" in metafunc.fixturenames:
-        guarantee = Guarantee.of(metafunc.function)
-        metafunc.parametrize("shop", guarantee.stores, indirect=True)
+        stores = Guarantee.of(metafunc.function).stores
+        if metafunc.module.__name__ != metafunc.function.__module__:
+            wanted = metafunc.module.stores(metafunc.function)
+            stores = [f"{store}{IN_A_BUCKET}" for store in stores if store in wanted]
+        metafunc.parametrize("shop", stores, indirect=True)
 
 
 @pytest.fixture
 def shop(
-    request: pytest.FixtureRequest, tmp_path: Path, engine: Engine, spark: SparkSession
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    engine: Engine,
+    spark: SparkSession,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Shop]:
-    if request.param == "files":  # as SparkResource does it; the table formats see to it themselves
+    name = request.param.removesuffix(IN_A_BUCKET)
+    if name != request.param:
+        monkeypatch.setenv("HEADRACE_WAREHOUSE", f"{request.getfixturevalue('s3a')}/warehouse")
+        settings.cache_clear()
+    if name == "files":  # as SparkResource does it; the table formats see to it themselves
         spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-    yield Shop(request.param, tmp_path, engine, spark)
+    yield Shop(name, tmp_path, engine, spark)
     spark.conf.unset("spark.sql.parquet.outputTimestampType")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -13,10 +12,13 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
+from fsspec.implementations.local import LocalFileSystem
 from pyiceberg.catalog.sql import SqlCatalog
+from s3fs import S3FileSystem
 from sqlalchemy.engine import make_url
 
 from headrace.settings import settings
+from tests.platform.s3.server import REGION
 
 Rows = list[dict[str, Any]]
 
@@ -49,23 +51,40 @@ def warehouse() -> Path:
     return Path(settings().warehouse_uri.removeprefix("file://"))
 
 
+def endpoint() -> str:
+    """The address of the S3 service of the test."""
+    return settings().spark.conf["spark.hadoop.fs.s3a.endpoint"]
+
+
+def filesystem() -> tuple[Any, str]:
+    """The filesystem of the warehouse, and its path there."""
+    if settings().warehouse_uri.startswith("s3a:"):
+        files = S3FileSystem(endpoint_url=endpoint(), use_listings_cache=False)
+        return files, settings().warehouse_uri.removeprefix("s3a://")
+    return LocalFileSystem(), str(warehouse())
+
+
 class Files:
     """Manifests, and Parquet files that they list."""
 
     def rows(self, dataset: str) -> Rows:
+        files, root = filesystem()
         found: Rows = []
-        for file in sorted((warehouse() / dataset / "_published").glob("*.json")):
-            manifest = json.loads(file.read_text())
+        for manifest_path in sorted(files.ls(f"{root}/{dataset}/_published", detail=False)):
+            manifest = json.loads(files.cat_file(manifest_path))
+            location = manifest["location"].removeprefix("file:").removeprefix("s3a://")
             for each in manifest["files"]:
-                path = f"{manifest['location'].removeprefix('file:')}/{each['name']}"
-                found += pq.ParquetFile(path, coerce_int96_timestamp_unit="us").read().to_pylist()
+                with files.open(f"{location}/{each['name']}", "rb") as file:
+                    parquet = pq.ParquetFile(file, coerce_int96_timestamp_unit="us")
+                    found += parquet.read().to_pylist()
         return found
 
     def bounds(self, dataset: str) -> dict[str, Any]:
         raise NotImplementedError("a manifest has no bounds")
 
     def drop(self, dataset: str) -> None:
-        shutil.rmtree(warehouse() / dataset / "_published")
+        files, root = filesystem()
+        files.rm(f"{root}/{dataset}/_published", recursive=True)
 
     def intrude(self, dataset: str) -> None:
         raise NotImplementedError("a manifest is a file, which the next update replaces")
@@ -79,7 +98,12 @@ class Iceberg:
     def catalog(self) -> SqlCatalog:
         url = make_url(str(settings().database_url)).set(drivername="postgresql+psycopg")
         uri = url.update_query_dict({"options": "-csearch_path=iceberg"})
-        return SqlCatalog("default", uri=uri.render_as_string(hide_password=False))
+        storage = (
+            {"s3.endpoint": endpoint(), "s3.region": REGION}
+            if settings().warehouse_uri.startswith("s3a:")
+            else {}
+        )
+        return SqlCatalog("default", uri=uri.render_as_string(hide_password=False), **storage)
 
     def rows(self, dataset: str) -> Rows:
         with closing(self.catalog()) as catalog:
@@ -115,6 +139,9 @@ class Delta:
     """deltalake, as docs/stores.md shows it."""
 
     def table(self, dataset: str) -> DeltaTable:
+        if settings().warehouse_uri.startswith("s3a:"):
+            storage = {"aws_endpoint_url": endpoint(), "aws_allow_http": "true", "aws_region": REGION}
+            return DeltaTable(f"{settings().warehouse_uri}/{dataset}/delta", storage_options=storage)
         return DeltaTable(str(warehouse() / dataset / "delta"))
 
     def rows(self, dataset: str) -> Rows:
@@ -126,7 +153,8 @@ class Delta:
         return {name: value for name, value in largest.items() if value is not None}
 
     def drop(self, dataset: str) -> None:
-        shutil.rmtree(warehouse() / dataset / "delta" / "_delta_log")
+        files, root = filesystem()
+        files.rm(f"{root}/{dataset}/delta/_delta_log", recursive=True)
 
     def intrude(self, dataset: str) -> None:
         table = self.table(dataset)

@@ -1,0 +1,1 @@
+"""A service with the protocol of S3 for tests."""
