@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import Any, BinaryIO, cast
+from urllib.parse import urlsplit
 
 from typing_extensions import override
 
@@ -48,6 +49,12 @@ def modified_at(entry: Mapping[str, Any]) -> datetime | None:
     return changed.replace(tzinfo=UTC) if changed.tzinfo is None else changed.astimezone(UTC)
 
 
+def require_bucket(files: Any, uri: str) -> None:  # noqa: ANN401 - fsspec has no types
+    """Raise FileNotFoundError with S3's message if it is the bucket of a location that does not exist."""
+    if is_s3(uri):
+        files.call_s3("list_objects_v2", Bucket=urlsplit(uri).netloc, MaxKeys=1)
+
+
 class ObjectFiles(Files):
     """The objects of one bucket. An object appears as a whole, when its upload has ended."""
 
@@ -80,7 +87,7 @@ class ObjectFiles(Files):
             try:
                 found = self._files.ls(root, detail=True)
             except FileNotFoundError:
-                self._require_bucket(root)
+                require_bucket(self._files, location)
                 return []
         named = [(entry["name"].rpartition("/")[2], entry) for entry in found]
         return sorted(
@@ -135,7 +142,7 @@ class ObjectFiles(Files):
                 )  # read first: if the object changes now, the write is refused
                 return TextFile(self._files.cat_file(key).decode(errors="replace"), etag)
             except FileNotFoundError:
-                self._require_bucket(key)
+                require_bucket(self._files, path)
                 return None
 
     @override
@@ -170,11 +177,6 @@ class ObjectFiles(Files):
         ]
         found = [(name, entry) for name, entry in named if not any(map(hidden, name.split("/")))]
         return sorted(found, key=lambda each: each[0])
-
-    def _require_bucket(self, path: str) -> None:
-        """Raise FileNotFoundError with a message of its own if it is the bucket that does not exist."""
-        if self._is_s3:
-            self._files.call_s3("list_objects_v2", Bucket=path.partition("/")[0], MaxKeys=1)
 
     def _require_conditions(self, location: str) -> None:
         """Raise StoreUnavailable if the service ignores conditions: a write that never meets its condition succeeds."""

@@ -8,7 +8,8 @@ from typing import Any
 
 import fsspec
 
-from headrace.files.objects import modified_at
+from headrace.files.filesystem import reaching
+from headrace.files.objects import modified_at, require_bucket
 from headrace.object_storage import fsspec_options
 from headrace.orchestration.completions.folder import (
     MIN_UNCHANGED_SECONDS,
@@ -106,12 +107,16 @@ class Bucket:
             self._files.rm_file(f"{source}{REASON}")
 
     def _listing(self, folder: str) -> list[dict[str, Any]]:
+        """List the files in a folder. Raises StoreUnavailable if the bucket cannot be read."""
         self._files.invalidate_cache(folder)
-        try:
-            entries = self._files.ls(folder, detail=True)
-        except FileNotFoundError:
-            return []
-        return [entry for entry in entries if entry["type"] == "file"]
+        with reaching(self.location):
+            try:
+                entries = self._files.ls(folder, detail=True)
+            except FileNotFoundError:
+                require_bucket(self._files, self.location)
+                return []
+        # A name that ends with a slash marks a folder.
+        return [entry for entry in entries if entry["type"] == "file" and not entry["name"].endswith("/")]
 
     def _is_whole(self, file: ClaimedFile) -> bool:
         if self._atomic:

@@ -27,7 +27,9 @@ from headrace.orchestration.completions.opening import folder_at
 from headrace.orchestration.sensors.completions import completions_sensor
 from headrace.queries.processes import processes
 from headrace.settings import settings
+from headrace.spark.errors import StoreUnavailable
 from tests.platform.events.run_events import at, contents, job_event, output, wipe
+from tests.platform.s3.server import Server, refusing
 
 WITHIN = timedelta(seconds=20)
 LOAD = dg.AssetKey(["autosys", "LOAD"])
@@ -262,6 +264,64 @@ def test_any_fsspec_uri_will_do(engine: Engine) -> None:
     folder.retry("bad.json")
     assert files.exists("/drop/bad.json")
     files.rm("/drop", recursive=True)
+
+
+def test_a_bucket_is_read_archived_and_quarantined_in(
+    engine: Engine, bucket: str, s3: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADRACE_COMPLETIONS", f"s3://{bucket}/drop")
+    settings.cache_clear()
+    for name, content in {
+        "load.json": document().encode(),
+        "bad.json": b"{",
+        ".hidden": b"",
+        "": b"",
+    }.items():
+        s3.client.put_object(Bucket=bucket, Key=f"drop/{name}", Body=content)
+    folder = folder_at(settings().completions_location)
+    taken = take_in(engine, folder, WITHIN, patience=-1.0)
+    assert (taken.files, len(taken.problems)) == (1, 1)
+    [bad] = folder.quarantined()
+    assert (bad.name, "it is not valid JSON" in bad.reason) == ("bad.json", True)
+    [archived] = [key for key in s3.keys(bucket) if "/archive/" in key]
+    assert archived.endswith("/load.json")
+    s3.client.put_object(Bucket=bucket, Key="drop/quarantine/bad.json", Body=document(run="2").encode())
+    folder.retry("bad.json")
+    assert take_in(engine, folder, WITHIN, patience=-1.0).files == 1
+    assert len(contents(engine)["runs"]) == 2
+    assert [key for key in s3.keys(bucket) if "/archive/" not in key] == ["drop/", "drop/.hidden"]
+    assert folder.quarantined() == []
+
+
+def test_an_object_that_changes_while_it_is_read_is_read_again(
+    engine: Engine, bucket: str, s3: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s3.client.put_object(Bucket=bucket, Key="drop/load.json", Body=document().encode())
+    folder = folder_at(f"s3://{bucket}/drop")
+    read, changed = folder.read, iter([True])
+
+    def read_and_change(file: Any) -> bytes:
+        found = read(file)
+        if next(changed, False):
+            s3.client.put_object(Bucket=bucket, Key="drop/load.json", Body=document(run="2").encode())
+        return found
+
+    monkeypatch.setattr(folder, "read", read_and_change)
+    assert take_in(engine, folder, WITHIN).files == 0
+    assert take_in(engine, folder, WITHIN).files == 1
+    assert len(contents(engine)["runs"]) == 2
+
+
+def test_a_bucket_that_cannot_be_read_is_named(engine: Engine, bucket: str, s3: Server) -> None:
+    folder = folder_at(f"s3://{bucket}/drop")
+    with (
+        s3.failing(refusing("403 Forbidden", "InvalidAccessKeyId")),
+        pytest.raises(StoreUnavailable) as refused,
+    ):
+        take_in(engine, folder, WITHIN)
+    assert f"The credentials for s3://{bucket}/drop are missing, wrong or expired" in str(refused.value)
+    with pytest.raises(StoreUnavailable, match="Cannot reach s3://no-such-bucket/drop"):
+        take_in(engine, folder_at("s3://no-such-bucket/drop"), WITHIN)
 
 
 @pytest.mark.parametrize(

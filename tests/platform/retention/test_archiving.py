@@ -505,9 +505,12 @@ def test_a_lost_file_is_named(estate: Engine) -> None:
         runs(estate)
 
 
-def test_any_filesystem_will_do(estate: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("place", ["memory://{name}", "s3://{bucket}/archive"])
+def test_any_filesystem_will_do(
+    estate: Engine, monkeypatch: pytest.MonkeyPatch, bucket: str, place: str
+) -> None:
     found = [run.run_id for run in runs(estate)]
-    monkeypatch.setenv("HEADRACE_ARCHIVE", f"memory://{uuid4()}")
+    monkeypatch.setenv("HEADRACE_ARCHIVE", place.format(name=uuid4(), bucket=bucket))
     settings.cache_clear()
     assert archive(estate).files > 0
     assert [run.run_id for run in runs(estate)] == found
