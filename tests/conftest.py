@@ -23,15 +23,18 @@ from headrace.database import connection as database
 from headrace.database import embedded
 from headrace.settings import settings
 from tests.jvm_archive import jvm_options
-from tests.paths import POSTGRESQL_DRIVER, S3_JARS
+from tests.paths import POSTGRESQL_DRIVER
+from tests.platform.s3 import client
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _DATABASES = count()
 os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options())  # for every JVM of this test run
-if S3_JARS.is_dir():  # at the end of the class path, where they do not change the archive of Spark's classes
-    os.environ.setdefault("SPARK_DIST_CLASSPATH", f"{S3_JARS}/*")
+if (
+    client.is_available()
+):  # at the end of the class path, where they do not change the archive of Spark's classes
+    os.environ.setdefault("SPARK_DIST_CLASSPATH", f"{client.JARS}/*")
 os.environ |= {
     "AWS_ACCESS_KEY_ID": "tests",
     "AWS_SECRET_ACCESS_KEY": "tests",

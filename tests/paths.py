@@ -4,8 +4,6 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
-S3_JARS = REPOSITORY / ".venv" / "s3"  # of `make s3`
-
 # Time limit for waiting for another process: generous, since the machine may be busy.
 WAIT_SECONDS = 600
 # Of Debian's package libpostgresql-jdbc-java.

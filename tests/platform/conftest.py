@@ -23,7 +23,7 @@ from headrace.registration.declarations import register
 from headrace.settings import settings
 from headrace.severity import Severity
 from headrace.spark.session import DRIVER_DEFAULTS
-from tests.paths import S3_JARS
+from tests.platform.s3 import client
 from tests.platform.s3.server import Server, running
 
 if TYPE_CHECKING:
@@ -112,8 +112,8 @@ def bucket(s3: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 @pytest.fixture
 def s3a(bucket: str, s3: Server, request: pytest.FixtureRequest) -> Iterator[str]:
     """The URI of a new bucket for Spark. Skips the test without Spark's S3 client."""
-    if not S3_JARS.is_dir():
-        pytest.skip("no S3 client for Spark: `make s3` fetches it")
+    if not client.is_available():
+        pytest.skip(client.MISSING)
     spark: SparkSession = request.getfixturevalue("spark")
     conf = {
         key.removeprefix("spark.hadoop."): value
