@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from importlib.util import find_spec
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
@@ -59,10 +62,9 @@ class ObjectFiles(Files):
     """The objects of one bucket. An object appears as a whole, when its upload has ended."""
 
     def __init__(self, uri: str) -> None:
-        import fsspec  # not loaded with the declarations
-
         with reaching(uri):
-            self._files: Any = fsspec.filesystem(uri.partition(":/")[0], **fsspec_options(uri))
+            options = json.dumps(fsspec_options(uri), sort_keys=True)
+            self._files = _opened(uri.partition(":/")[0], options, os.getpid())
         self._is_s3 = is_s3(uri)
 
     @override
@@ -197,6 +199,14 @@ class ObjectFiles(Files):
             "run could overwrite what another has published. Use a service or a version of it that has them, or set "
             "HEADRACE_WAREHOUSE to another place."
         ) from cause
+
+
+@cache
+def _opened(protocol: str, options: str, _process: int) -> Any:  # noqa: ANN401 - fsspec has no types
+    """Open a filesystem once in each process: fsspec would open one, with its own connections, in each thread."""
+    import fsspec  # not loaded with the declarations
+
+    return fsspec.filesystem(protocol, **json.loads(options))
 
 
 def _code(error: OSError) -> str:
