@@ -80,3 +80,4 @@ def locator_of(metadata: Mapping[str, Any]) -> SnapshotLocator | RelationLocator
 
 
 FILES_STORE = "files"
+JDBC_STORE = "jdbc"  # of tables that other programs write, too

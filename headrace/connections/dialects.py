@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_PART = re.compile(r'"((?:[^"]|"")+)"|([A-Za-z_][\w$#]*)')
+_PART = re.compile(r'"((?:[^"]|"")+)"|([A-Za-z_][A-Za-z0-9_$#]*)')
+NAME = (
+    r'(?:"(?:[^"]|"")+"|[A-Za-z_][A-Za-z0-9_$#]*)'  # in a declaration: as SQL has it, in quotes if it is odd
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,13 @@ class Dialect:
             position += 1
         raise ValueError(
             f"{relation!r} is not the name of a table: write schema.table, odd names in double quotes"
+        )
+
+    def written(self, parts: Sequence[str]) -> str:
+        """Write the parts of a relation's name, in quotes where SQL needs them: what `parts` splits again."""
+        return ".".join(
+            name if _PLAIN.fullmatch(name) and self.folded(name) == name else self.quoted(name)
+            for name in parts
         )
 
     def column(self, name: str) -> str:

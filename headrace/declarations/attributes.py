@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 
 from headrace.declarations.checks import DatasetCheck
 from headrace.declarations.declaration import (
+    DatabaseSource,
     InputItem,
     Keep,
     Key,
@@ -207,6 +208,10 @@ class External(DatasetAttributes):
             "below the state folder unless it begins with a slash. `{partition}` stands for the partition's key. "
             "Default: another program registers the versions."
         ),
+    ] = None
+    database: Annotated[
+        DatabaseSource | None,
+        Field(description="The table or query of a database that it is, instead of files."),
     ] = None
     marker: Annotated[
         str | None,

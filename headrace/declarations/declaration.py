@@ -19,12 +19,15 @@ from pydantic import (
 )
 
 from headrace.catalog.locators import FILES_STORE
+from headrace.connections.dialects import NAME as SQL_NAME
+from headrace.connections.relations import FETCH_SIZE
 from headrace.dagster_internals import is_valid_owner, normalize_tags
 from headrace.declarations.checks import ColumnCheckItem
 from headrace.declarations.cron import Cron, Timezone
 from headrace.declarations.durations import Duration
 from headrace.files.formats import FORMATS
 from headrace.plugins import UnknownPlugin
+from headrace.stores.capabilities import Capability
 from headrace.stores.registry import STORES
 from headrace.stores.writes import VersionFormat
 
@@ -58,6 +61,7 @@ Name = Annotated[str, Field(pattern=rf"^{NAME}$")]
 Owner = Annotated[str, AfterValidator(_valid_owner)]
 TagText = Annotated[str, Field(pattern=r"^[\w.-]{0,63}$")]
 Tags = Annotated[dict[str, str], AfterValidator(_valid_tags)]
+ConnectionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 OptionText = Annotated[str, BeforeValidator(_text, json_schema_input_type=str | bool | int | float)]
 
 
@@ -125,6 +129,51 @@ def _input_from_key(value: object) -> object:
 InputItem = Annotated[Input, BeforeValidator(_input_from_key, json_schema_input_type=str | Input)]
 
 
+class ParallelReading(Part):
+    """Parts of a table that Spark reads at the same time. The bounds divide the rows; none is left out."""
+
+    column: Annotated[
+        str, Field(pattern=f"^{SQL_NAME}$", description="A number, date or timestamp of each row, indexed.")
+    ]
+    lower: Annotated[OptionText, Field(description="About its smallest value.")]
+    upper: Annotated[OptionText, Field(description="About its largest value.")]
+    partitions: Annotated[int, Field(ge=2, le=1000, description="Number of parts, each a connection.")]
+
+
+class DatabaseSource(Part):
+    """A table or query of a database."""
+
+    connection: Annotated[ConnectionName, Field(description="A connection of the settings.")]
+    table: Annotated[
+        str | None,
+        Field(
+            pattern=rf"^{SQL_NAME}(\.{SQL_NAME}){{0,2}}$",
+            description="`schema.table`, as the database's SQL has it; odd names in double quotes.",
+        ),
+    ] = None
+    query: Annotated[
+        str | None,
+        Field(description="A SELECT in the database's SQL, or the name of a .sql file in the same folder."),
+    ] = None
+    watermark: Annotated[
+        str | None,
+        Field(
+            pattern=f"^{SQL_NAME}$",
+            description="A column whose greatest value grows with new rows, indexed: a number or a time of change.",
+        ),
+    ] = None
+    read: Annotated[
+        ParallelReading | None, Field(description="How Spark reads it in parts. Default: by one connection.")
+    ] = None
+    fetch_size: Annotated[int, Field(ge=1, description="Number of rows for each round trip.")] = FETCH_SIZE
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.table is None) == (self.query is None):
+            raise ValueError("`database` has either `table` or `query`")
+        return self
+
+
 class Step(Part):
     """A named sub-step whose frame is passed on and not stored."""
 
@@ -149,7 +198,8 @@ class Output(Part):
     store: Annotated[
         str,
         Field(
-            description="The store that holds the versions: `files`, `iceberg`, `delta`, or one that a package adds."
+            description="The store that holds the versions: `files`, `iceberg`, `delta`, `jdbc`, or one that a package "
+            "adds."
         ),
     ] = FILES_STORE
 
@@ -168,6 +218,17 @@ class Output(Part):
         Field(
             pattern=r"^[a-z][a-z0-9+.-]*://",
             description="Base URI of the versions (s3a://bucket/sales). Default: the configured warehouse.",
+        ),
+    ] = None
+
+    connection: Annotated[
+        ConnectionName | None, Field(description="Of `jdbc`: the database, a connection of the settings.")
+    ] = None
+    table: Annotated[
+        str | None,
+        Field(
+            pattern=rf"^{SQL_NAME}\.{SQL_NAME}$",
+            description="Of `jdbc`: the view that readers use, `schema.table`. Default: `domain.name`.",
         ),
     ] = None
 
@@ -197,6 +258,23 @@ class Output(Part):
             name = self.written_as[0]
             raise ValueError(f"{name} has no compression {given!r}; choose one of {', '.join(known)}")
         return self
+
+    @model_validator(mode="after")
+    def _in_a_database(self) -> Output:
+        in_database = Capability.CONNECTION in STORES.get(self.store).capabilities
+        if in_database and (self.connection is None or self.location is not None):
+            raise ValueError(f"the store {self.store!r} needs `connection`, and has no `location`")
+        if not in_database and (self.connection is not None or self.table is not None):
+            raise ValueError(
+                f"the store {self.store!r} has no `connection` and no `table`; choose `store: jdbc`"
+            )
+        return self
+
+    def base_uri(self, key: str) -> str | None:
+        """Return the base of the versions of the dataset with this key; None: the configured warehouse."""
+        if self.connection is None:
+            return self.location
+        return f"{self.connection}:{self.table or key.replace('/', '.')}"
 
     @property
     def written_as(self) -> tuple[str, VersionFormat]:

@@ -1,11 +1,13 @@
-"""Check that the location of an external dataset can be listed, partitioned and read as declared."""
+"""Where an external dataset is: check that files can be listed, partitioned and read as declared; or a database."""
 
 from __future__ import annotations
 
 import re
 
+from headrace.connections.relations import ParallelRead, Source
 from headrace.declarations.attributes import External
 from headrace.declarations.sources.origin import Origin
+from headrace.declarations.steps import sql_source
 from headrace.execution.plan import PARTITION
 from headrace.files.formats import FORMATS
 
@@ -45,3 +47,29 @@ def check_location(external: External, origin: Origin) -> None:
         raise origin.error(
             ("schema",), f"{external.format.upper()} files do not have column types", "Declare the columns."
         )
+
+
+def database_source(external: External, origin: Origin) -> Source | None:
+    """Return the table or query of an external dataset in a database. Raises DeclarationError."""
+    declared = external.database
+    if declared is None:
+        return None
+    for name in ("format", "location", "marker", "options", "partitions"):
+        if name in external.model_fields_set:
+            raise origin.error(
+                (name,),
+                f"`{name}` and `database` cannot be combined",
+                "A table or query of a database has none.",
+            )
+    query = None
+    if declared.query is not None:
+        query = sql_source(origin, ("database", "query"), declared.query).text
+    read = declared.read
+    return Source(
+        declared.connection,
+        declared.table,
+        query,
+        declared.watermark,
+        ParallelRead(read.column, read.lower, read.upper, read.partitions) if read is not None else None,
+        declared.fetch_size,
+    )

@@ -31,7 +31,7 @@ from headrace.declarations.automation import (
 from headrace.declarations.dataset_record import dataset_record
 from headrace.declarations.declaration import Partitions, RunLimits, Time
 from headrace.declarations.incremental import Incremental, growing_record, incremental_plan
-from headrace.declarations.location import check_location
+from headrace.declarations.location import check_location, database_source
 from headrace.declarations.partitions import PartitionProblem, partition_plan
 from headrace.declarations.row_key import partition_column
 from headrace.declarations.sources.origin import Origin
@@ -112,11 +112,13 @@ def process_plan(
 def external_plan(external: External, origin: Origin) -> ExternalPlan:
     """Build the plan of a dataset written by another system. Raises DeclarationError."""
     check_location(external, origin)
+    source = database_source(external, origin)
     partitions = _partitions(external.partitions, origin)
     _no_run_limits(external, origin)
     metadata = {
         "external": True,
         "location": external.location,
+        "database": source and source.metadata,
         "options": dict(external.options),
         "marker": external.marker,
         "produced_by": list(dict.fromkeys(external.produced_by)),
@@ -126,7 +128,7 @@ def external_plan(external: External, origin: Origin) -> ExternalPlan:
             external,
             external,
             origin,
-            format=external.format,
+            format=external.format if source is None else "table",
             partitions=external.partitions,
             metadata={name: value for name, value in metadata.items() if value},
         ),
@@ -134,6 +136,7 @@ def external_plan(external: External, origin: Origin) -> ExternalPlan:
         location=external.location,
         options=external.options,
         marker=external.marker,
+        source=source,
         produced_by=tuple(dict.fromkeys(external.produced_by)),
         freshness=_freshness(external, origin),
         references=((origin.file, origin.line),),
@@ -331,7 +334,7 @@ def _output(
     key_column = partition_column(running.partitions) if running.partitions else None
     store, (format, written_as) = product.output.store, product.output.written_as
     kept = {
-        "warehouse": product.output.location,
+        "warehouse": product.output.base_uri(product.key),
         "store": store if store != FILES_STORE else None,
         "keep": product.keep and product.keep.model_dump(exclude_none=True),
     }
@@ -376,7 +379,7 @@ def _output(
     return OutputPlan(
         record=record,
         options=product.output.options,
-        location=product.output.location,
+        location=product.output.base_uri(product.key),
         store=store,
         allow_breaking=product.allow_breaking_schema_change,
         freshness=_freshness(product, part),

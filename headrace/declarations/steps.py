@@ -66,7 +66,7 @@ class ResolvedSteps:
 
 def sql_piece(origin: Origin, step: str, field: FieldPath, sql: str) -> Piece:
     """Parse the query in `sql`, or in the file that it names. Raises DeclarationError."""
-    source = _sql_source(origin, field, sql)
+    source = sql_source(origin, field, sql)
     try:
         query = parse(source)
     except SqlError as error:
@@ -294,7 +294,8 @@ def _code(origin: Origin, piece: Piece, frames: Mapping[str, str]) -> Code:
     return PythonCode(piece.file, origin.root, piece.function or "", piece.line, piece.several)
 
 
-def _sql_source(origin: Origin, field: FieldPath, sql: str) -> SourceText:
+def sql_source(origin: Origin, field: FieldPath, sql: str) -> SourceText:
+    """Return the SQL in a field, or in the file that it names. Raises DeclarationError."""
     if not sql.endswith(".sql") or any(character.isspace() for character in sql):
         return origin.text(field, sql)
     file = origin.folder / sql

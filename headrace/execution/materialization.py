@@ -15,6 +15,7 @@ import dagster as dg
 from sqlalchemy import Engine
 
 from headrace.catalog.column_lineage import LineageOfOutput
+from headrace.catalog.locators import JDBC_STORE
 from headrace.catalog.records import ResolvedInput, VersionDraft
 from headrace.catalog.schema import sensitive
 from headrace.catalog.sensitivity import cleared, sensitive_sources
@@ -37,6 +38,7 @@ from headrace.execution.writing import draft, with_input_checks, write
 from headrace.publishing.publication import generations, publish
 from headrace.publishing.runs import Attempt, attempt, record_inputs
 from headrace.spark.progress import progress
+from headrace.spark.pushdown import database_reads
 from headrace.spark.session import configured, restarted_after_full_disk
 from headrace.stores.store import OpenStores
 
@@ -104,6 +106,9 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
             ):
                 computed = compute(context, engine, plan, spark, stores, pinned, keys, taking)
                 frames = computed.frames
+                if any(choice.version.store == JDBC_STORE for choice in pinned.all):
+                    for read in (read for frame in frames.values() for read in database_reads(frame)):
+                        context.log.info(read)
                 lineages = {
                     output.record.key: lineage_of(context, plan, output, computed) for output in plan.outputs
                 }

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from headrace.catalog.column_lineage import ColumnLineage
 from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.records import DatasetRecord, ProcessRecord
+from headrace.connections.relations import Source
 from headrace.execution.notices import Notice
 from headrace.spark.engine import DEFAULT_ENGINE
 
@@ -211,7 +212,8 @@ class ExternalPlan:
     """A dataset written by another system.
 
     location: where its files land, as declared; options: for Spark's reader; marker: the file without which a directory
-    is incomplete. produced_by: the external processes that write it, as declared.
+    is incomplete; source: the table or query of a database that it is instead. produced_by: the external processes that
+    write it, as declared.
     """
 
     record: DatasetRecord
@@ -219,6 +221,7 @@ class ExternalPlan:
     location: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     marker: str | None = None
+    source: Source | None = None
     produced_by: Sequence[str] = ()
     freshness: FreshnessPolicy | None = None
     references: Sequence[tuple[Path, int]] = ()

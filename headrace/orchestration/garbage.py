@@ -30,7 +30,12 @@ FROM catalog.dataset
 CROSS JOIN LATERAL (
     SELECT coalesce(array_agg(DISTINCT version_tag) FILTER (WHERE expired_at IS NULL), '{}') AS tags,
            coalesce(array_agg(DISTINCT version_tag) FILTER (WHERE expired_at IS NOT NULL), '{}') AS expired_tags,
-           coalesce(array_agg(DISTINCT coalesce(version.metadata_json ->> 'store', %(files)s)), '{}') AS stores
+           coalesce(
+               jsonb_agg(DISTINCT jsonb_build_array(
+                   coalesce(version.metadata_json ->> 'store', %(files)s), version.metadata_json ->> 'warehouse'
+               )) FILTER (WHERE version.dataset_version_id IS NOT NULL),
+               '[]'
+           ) AS places
     FROM catalog.dataset_version version
     LEFT JOIN catalog.expired_version expired USING (dataset_version_id)
     WHERE version.dataset_id = dataset.dataset_id
@@ -152,16 +157,21 @@ def _known_tags(engine: Engine) -> list[dict[str, Any]]:
 
 
 def _of_dataset(stores: OpenStores, row: Mapping[str, Any], before: datetime) -> list[Garbage]:
+    """Look in the store and place where the dataset is now, and in those where it has versions."""
+    places = {(row["store"] or FILES_STORE, row["base_uri"]), *map(tuple, row["places"])}
     return [
-        _garbage(stores, row, tag, store)
-        for store in sorted({row["store"] or FILES_STORE, *row["stores"]}.intersection(STORES.names()))
-        for tag in stores.named(store).tags(row["full_name"], row["base_uri"])
+        _garbage(stores, row, tag, store, base_uri)
+        for store, base_uri in sorted(places, key=str)
+        if store in STORES
+        for tag in stores.named(store).tags(row["full_name"], base_uri)
         if tag not in row["tags"] and begun(tag) < before
     ]
 
 
-def _garbage(stores: OpenStores, row: Mapping[str, Any], tag: str, store: str) -> Garbage:
-    dataset, base_uri = row["full_name"], row["base_uri"]
+def _garbage(
+    stores: OpenStores, row: Mapping[str, Any], tag: str, store: str, base_uri: str | None
+) -> Garbage:
+    dataset = row["full_name"]
     stored = stores.named(store).stored(dataset, tag, base_uri)
     expired = tag in row["expired_tags"]
     return Garbage(dataset, tag, store, base_uri, stored.location, begun(tag), stored.byte_size, expired)

@@ -55,7 +55,9 @@ WITH pointer AS MATERIALIZED (
         OR partition_key = ANY (%(partitions)s)
     )
 )
-SELECT pointer.partition_key, coalesce(previous.metadata_json ->> 'store', %(files)s) AS store
+SELECT pointer.partition_key, coalesce(previous.metadata_json ->> 'store', %(files)s) AS store,
+       CASE WHEN previous.dataset_version_id IS NULL THEN %(base_uri)s ELSE previous.metadata_json ->> 'warehouse' END
+           AS base_uri
 FROM pointer
 LEFT JOIN catalog.pointer_move move USING (dataset_id, partition_key, generation)
 LEFT JOIN catalog.dataset_version previous ON previous.dataset_version_id = move.previous_version_id
@@ -73,13 +75,13 @@ _METADATA = "SELECT metadata_json FROM catalog.dataset WHERE dataset_id = %s"
 class PublishedDataset:
     """A dataset with published versions, and the metadata of its declaration.
 
-    withdrawn: by store, partitions of which it held the published version and no longer does: they have none, or one in
-    another store.
+    withdrawn: by store and the base URI of the versions there (None: the warehouse), partitions of which it held the
+    published version and no longer does: they have none, or one in another store.
     """
 
     metadata: Mapping[str, Any]
     rows: Sequence[PublishedRow]
-    withdrawn: Mapping[str, Sequence[str | None]]
+    withdrawn: Mapping[tuple[str, str | None], Sequence[str | None]]
 
 
 def datasets(engine: Engine) -> list[str]:
@@ -106,10 +108,11 @@ def in_turn(
             "dataset": dataset_id,
             "partitions": None if partitions is None else [key or "" for key in partitions],
             "files": FILES_STORE,
+            "base_uri": row["metadata_json"].get("warehouse"),
         }
-        withdrawn: dict[str, list[str | None]] = {}
+        withdrawn: dict[tuple[str, str | None], list[str | None]] = {}
         for each in cursor.execute(_WITHDRAWN, asked):
-            withdrawn.setdefault(each["store"], []).append(each["partition_key"] or None)
+            withdrawn.setdefault((each["store"], each["base_uri"]), []).append(each["partition_key"] or None)
         yield PublishedDataset(row["metadata_json"], published_rows(cursor, [dataset], partitions), withdrawn)
 
 

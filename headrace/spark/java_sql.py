@@ -26,3 +26,10 @@ def connect(
     constructor = loader.loadClass(driver).getDeclaredConstructor(gateway.new_array(jvm.java.lang.Class, 0))
     made = constructor.newInstance(gateway.new_array(jvm.java.lang.Object, 0))
     return jvm, made.connect(url, given)
+
+
+def summer_zone(session: SparkSession) -> str | None:
+    """Return the time zone of Java in this process if it has summer time, in which some times do not exist."""
+    jvm: Any = session._jvm
+    zone = jvm.java.util.TimeZone.getDefault()
+    return str(zone.getID()) if zone.useDaylightTime() else None

@@ -15,4 +15,5 @@ class Capability(StrEnum):
     APPEND = "append"  # appends rows without a rewrite
     MERGE = "merge"  # update and insert by key
     PARTITION_OVERWRITE = "partition_overwrite"  # replaces one partition without the others
+    CONNECTION = "connection"  # writes to a database, which a declaration names
     ROW_DELETE = "row_delete"  # deletes single rows without a rewrite

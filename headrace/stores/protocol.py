@@ -1,7 +1,7 @@
 """The protocol of a store: where versions are written to and read from, and its capabilities.
 
-`stores/files/`, `stores/iceberg/` and `stores/delta/` implement it; a store is a folder beside them, or a separate
-package. Those that keep files share `stores/data_files/`.
+`stores/files/`, `stores/iceberg/`, `stores/delta/` and `stores/jdbc/` implement it; a store is a folder beside them, or
+a separate package. Those that keep files share `stores/data_files/`.
 """
 
 from __future__ import annotations

@@ -25,16 +25,18 @@ def update_references(
     with in_turn(engine, dataset, partitions) as published:
         if published.metadata.get("external"):
             return []
-        warehouse_uri = published.metadata.get("warehouse") or current_context().settings.warehouse_uri
-        stores = {row.version.store for row in published.rows} | published.withdrawn.keys()
+        configured = current_context().settings.warehouse_uri
+        place = published.metadata.get("warehouse")
+        places = {(row.version.store, place) for row in published.rows} | published.withdrawn.keys()
         return [
             reference
-            for name in sorted(stores.intersection(STORES.names()))
+            for name, base_uri in sorted(places, key=str)
+            if name in STORES
             for reference in STORES.get(name).update_references(
                 dataset,
-                [row for row in published.rows if row.version.store == name],
-                published.withdrawn.get(name, ()),
-                warehouse_uri,
+                [row for row in published.rows if (row.version.store, place) == (name, base_uri)],
+                published.withdrawn.get((name, base_uri), ()),
+                base_uri or configured,
                 session,
             )
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.catalog.locators import FILES_STORE
+from headrace.catalog.locators import FILES_STORE, JDBC_STORE
 from headrace.plugins import Registry
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ STORES: Registry[StoreType] = Registry(
     {
         FILES_STORE: "headrace.stores.files.store_type:FilesStoreType",
         "delta": "headrace.stores.delta.store_type:DeltaStoreType",
+        JDBC_STORE: "headrace.stores.jdbc.store_type:JdbcStoreType",
         "iceberg": "headrace.stores.iceberg.store_type:IcebergStoreType",
     },
 )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _BUCKETS = count()
+from tests.platform.connections.databases import Postgres, postgres_over_tcp
 
 COLUMNS = (Column("id", "bigint", nullable=False), Column("delay", "double", description="minutes"))
 DATASETS = (
@@ -54,6 +55,13 @@ PROCESSES = (
 )
 
 Draft = Callable[..., VersionDraft]
+
+
+@pytest.fixture(scope="session")
+def postgresql_over_tcp(postgres: str) -> Iterator[Postgres]:
+    """A database for JDBC."""
+    with postgres_over_tcp(postgres) as found:
+        yield found
 
 
 @pytest.fixture

@@ -80,6 +80,9 @@ def _declaration_error(
 def _pattern_hint(pattern: str) -> str:
     if ":/" in pattern:
         return "Write a URI, such as file:///data/warehouse or s3a://bucket/warehouse."
+    if '"' in pattern:  # connections.dialects.NAME
+        form = "schema.table" if r"\." in pattern else "a column"
+        return f"Write {form} as the database's SQL has it, odd names in double quotes."
     if pattern.count("/") == 1 and "A-Za-z_" in pattern:
         return "Write domain/name, with letters, digits and underscores only."
     return (

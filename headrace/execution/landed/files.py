@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Protocol
 
 from headrace.catalog.schema import schema_hash
 from headrace.context import current_context
@@ -58,21 +59,45 @@ class LandedFiles:
         return sha256(json.dumps([self.location, declared, files]).encode()).hexdigest()
 
 
+class Landed(Protocol):
+    """Data of another system: files, or a table."""
+
+    @property
+    def plan(self) -> ExternalPlan:
+        """The dataset."""
+        ...
+
+    @property
+    def place(self) -> tuple[str, str | None]:
+        """The dataset and partition."""
+        ...
+
+    @property
+    def location(self) -> str:
+        """Where it is."""
+        ...
+
+    @property
+    def signature(self) -> str:
+        """Changes with the data, and with its declaration."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Result of listing one dataset's location.
+    """Result of listing one dataset's location, or of a look at its table.
 
     waiting: incomplete or missing files, not registered yet; problems: files that can never become a version.
     """
 
-    landed: tuple[LandedFiles, ...] = ()
+    landed: tuple[Landed, ...] = ()
     waiting: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 def is_looked_at(plan: ExternalPlan) -> bool:
-    """Return True if the dataset has files of a known format at a declared location."""
-    return plan.location is not None and plan.record.format in FORMATS
+    """Return True if the dataset is in a database, or has files of a known format at a declared location."""
+    return plan.source is not None or (plan.location is not None and plan.record.format in FORMATS)
 
 
 def not_looked_at(external: Sequence[ExternalPlan]) -> str | None:

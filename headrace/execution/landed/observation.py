@@ -1,4 +1,4 @@
-"""Turn landed files into versions of the external datasets that declare their location."""
+"""Turn landed files, and changed tables, into versions of the external datasets that declare them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from time import monotonic
 from sqlalchemy import Engine
 
 from headrace.catalog.records import CheckStatus, Outcome, Publication, Version, VersionDraft
-from headrace.execution.landed.files import Listing, is_looked_at, list_landed
+from headrace.execution.landed.files import Landed, LandedFiles, Listing, is_looked_at, list_landed
+from headrace.execution.landed.tables import LandedTable, look, table_draft
 from headrace.execution.landed.versions import SIGNATURE, draft, has_same_content, is_version
 from headrace.execution.plan import ExternalPlan
 from headrace.publishing.publication import publish
@@ -74,7 +75,7 @@ def observe(
     generations = {(row.dataset, row.partition): row.generation for row in rows}
     memory = {} if memory is None else memory
     deadline = monotonic() + within.total_seconds()
-    looks = [_listing(plan) for plan in external]
+    looks = [_look(plan) for plan in external]
     problems = [problem for each in looks for problem in each.problems]
     waiting = [line for each in looks for line in each.waiting]
     drafts: list[VersionDraft] = []
@@ -91,7 +92,7 @@ def observe(
             left += 1
             continue
         with _isolated(landed.plan, problems):
-            found = draft(landed, generation)
+            found = _draft(landed, generation)
             if found is None:
                 waiting.append(f"{landed.plan.record.key}: {landed.location} is being written")
             elif has_same_content(found, version):
@@ -111,23 +112,37 @@ def observe(
     return Observation(tuple(known.values()), tuple(new), tuple(problems), tuple(waiting), left)
 
 
-def _listing(plan: ExternalPlan) -> Listing:
-    if plan.location is None or not is_looked_at(plan):
+def _look(plan: ExternalPlan) -> Listing:
+    if not is_looked_at(plan):
         return Listing()
     problems: list[str] = []
     with _isolated(plan, problems):
-        return list_landed(plan, plan.location)
+        if plan.source is not None:
+            return Listing((look(plan, plan.source),))
+        return list_landed(plan, str(plan.location))
     return Listing(problems=tuple(problems))
+
+
+def _draft(landed: Landed, generation: int) -> VersionDraft | None:
+    match landed:
+        case LandedFiles():
+            return draft(landed, generation)
+        case LandedTable():
+            return table_draft(landed, generation)
+    raise TypeError(f"{landed} is neither files nor a table")
 
 
 @contextmanager
 def _isolated(plan: ExternalPlan, problems: list[str]) -> Iterator[None]:
-    """Record errors of a dataset's filesystem as a problem; each filesystem's client has its own exceptions."""
+    """Record errors of a dataset's filesystem or database as a problem; each client has its own exceptions."""
     record = plan.record
     try:
         with explained(f"{record.key} at {plan.location}"):
             yield
     except Exception as error:
+        if plan.source is not None and isinstance(error, ResourceError):
+            problems.append(f"{record.key} could not be observed: {error}")
+            return
         problems.append(
             f"{record.key} could not be observed: {_cause(error)}. Check that its location ({record.declared_at}) is "
             "right, and that Spark's settings and this user's rights lead there."

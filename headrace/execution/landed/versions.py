@@ -9,7 +9,7 @@ from headrace.catalog.records import Version, VersionDraft
 from headrace.catalog.schema import schema_hash
 from headrace.events.scheduler_versions import REPORTED
 from headrace.execution.landed.contents import read
-from headrace.execution.landed.files import LandedFiles
+from headrace.execution.landed.files import Landed, LandedFiles
 from headrace.files.sizes import size_of
 
 SIGNATURE = "files_signature"
@@ -49,14 +49,16 @@ def draft(landed: LandedFiles, generation: int) -> VersionDraft | None:
     )
 
 
-def is_version(landed: LandedFiles, version: Version | None) -> bool:
+def is_version(landed: Landed, version: Version | None) -> bool:
     """Return True if the files are this version, judging by sizes, times and declaration.
 
     A version reported by the producer counts as these files, unless they have changed since.
     """
     if version is None:
         return False
-    if REPORTED in version.metadata and version.location == landed.location:
+    if isinstance(landed, LandedFiles) and (
+        REPORTED in version.metadata and version.location == landed.location
+    ):
         return landed.modified_ns <= (version.created_at.timestamp() + _REPORTED_TO) * 1e9
     return version.metadata.get(SIGNATURE) == landed.signature
 

@@ -9,6 +9,7 @@ import dagster as dg
 
 from headrace.access.redaction import redacted
 from headrace.alerts.heartbeat import record_heartbeat
+from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.records import Version
 from headrace.dagster_internals import DATA_VERSION_TAG
 from headrace.database.connection import connect
@@ -32,7 +33,7 @@ def landing_sensor(plans: Sequence[Plan]) -> dg.SensorDefinition:
     external = [plan for plan in plans if isinstance(plan, ExternalPlan)]
     memory: Memory = {}
     parts = [
-        "Registers the files that landed as versions of their external datasets.",
+        "Registers files that landed, and tables that changed, as versions of their external datasets.",
         not_looked_at(external),
     ]
 
@@ -113,7 +114,7 @@ def materialization(version: Version) -> dg.AssetMaterialization:
     return dg.AssetMaterialization(
         asset_key=dg.AssetKey.from_user_string(version.dataset),
         partition=version.partition,
-        description="A file landed.",
+        description="A file landed." if version.store == FILES_STORE else "A table changed.",
         metadata={
             rows: version.row_count,
             "dagster/uri": redacted(version.location),

@@ -24,17 +24,23 @@ def evaluated(
     accepted: DataFrame,
     quarantined: DataFrame | None = None,
     quarantine_location: str | None = None,
+    counts: Mapping[str, int] | None = None,
 ) -> dict[Key, list[CheckResult]]:
     """Return the check results of each partition, in the order of the checks.
 
     accepted, quarantined: the written rows, with their partition key in the column PARTITION (null if unpartitioned);
-    summaries: of the accepted rows, by partition. Raises InvalidCheck, InvalidModel.
+    summaries: of the accepted rows, by partition. counts: of failing rows by check, if the write made them; checks
+    without failing rows are not evaluated again. Raises InvalidCheck, InvalidModel.
     """
     from pyspark.sql import functions as F
 
     failed: dict[str, dict[Key, Failures]] = {}
     for frame, aside in ((accepted, False), (quarantined, True)):
-        rows = [row for row in audit.rows if row.check.quarantine is aside]
+        rows = [
+            row
+            for row in audit.rows
+            if row.check.quarantine is aside and not audit.proven(row, counts or {}, None)
+        ]
         if rows and frame is not None:
             for key, by_check in readback.failures(frame, rows).items():
                 for name, failures in by_check.items():

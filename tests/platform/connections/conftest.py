@@ -10,19 +10,7 @@ from pyspark.sql import SparkSession
 
 from headrace.connections.connection import connection
 from headrace.connections.database import Database, opened
-from tests.platform.connections.databases import (
-    NEEDS_DRIVER,
-    Postgres,
-    configured,
-    derby,
-    postgres_over_tcp,
-)
-
-
-@pytest.fixture(scope="package")
-def served(postgres: str) -> Iterator[Postgres]:
-    with postgres_over_tcp(postgres) as found:
-        yield found
+from tests.platform.connections.databases import NEEDS_DRIVER, configured, derby
 
 
 @pytest.fixture(params=["derby", pytest.param("postgresql", marks=NEEDS_DRIVER)])
@@ -31,7 +19,7 @@ def database(
 ) -> Iterator[Database]:
     """An open connection named crm, with a schema of its own."""
     is_derby = request.param == "derby"
-    toml = derby("crm") if is_derby else request.getfixturevalue("served").settings("crm")
+    toml = derby("crm") if is_derby else request.getfixturevalue("postgresql_over_tcp").settings("crm")
     with configured(monkeypatch, tmp_path, toml), opened(connection("crm"), spark) as found:
         found.execute("CREATE SCHEMA shop")
         yield found

@@ -21,9 +21,8 @@ from sqlalchemy.engine import make_url
 from headrace.settings import settings
 from tests.paths import POSTGRESQL_DRIVER
 
-NEEDS_DRIVER = pytest.mark.skipif(
-    not POSTGRESQL_DRIVER.exists(), reason=f"no {POSTGRESQL_DRIVER} (`make drivers` installs it)"
-)
+NO_DRIVER = f"no {POSTGRESQL_DRIVER} (`make drivers` installs it)"
+NEEDS_DRIVER = pytest.mark.skipif(not POSTGRESQL_DRIVER.exists(), reason=NO_DRIVER)
 _NUMBERS = count()
 
 
@@ -49,11 +48,21 @@ class Postgres:
     url: URL  # for psycopg
     port: int
 
+    @property
+    def variables(self) -> dict[str, str]:
+        """The settings of a connection to it, by the ends of their variables."""
+        return {
+            "URL": f"jdbc:postgresql://127.0.0.1:{self.port}/{self.url.database}",
+            "USER": "postgres",
+            "PASSWORD": "not checked",
+            "JARS": f'["{POSTGRESQL_DRIVER}"]',
+        }
+
     def settings(self, name: str, user: str = "postgres") -> str:
-        """The settings of a connection to it."""
+        """The settings of a connection to it, as TOML."""
         return (
-            f'[connections.{name}]\nurl = "jdbc:postgresql://127.0.0.1:{self.port}/{self.url.database}"\n'
-            f'user = "{user}"\npassword = "not checked"\njars = ["{POSTGRESQL_DRIVER}"]\n'
+            f'[connections.{name}]\nurl = "{self.variables["URL"]}"\nuser = "{user}"\n'
+            f'password = "{self.variables["PASSWORD"]}"\njars = {self.variables["JARS"]}\n'
         )
 
     def connect(self) -> psycopg.Connection:

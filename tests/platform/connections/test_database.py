@@ -113,10 +113,10 @@ def test_an_unreachable_database_says_what_to_do(
 
 @NEEDS_DRIVER
 def test_a_refused_user_is_told_so(
-    served: Postgres, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    postgresql_over_tcp: Postgres, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (
-        configured(monkeypatch, tmp_path, served.settings("crm", user="stranger")),
+        configured(monkeypatch, tmp_path, postgresql_over_tcp.settings("crm", user="stranger")),
         pytest.raises(
             StoreUnavailable,
             match=r"refuses the user of the connection crm: .*stranger.*HEADRACE_CONNECTIONS__CRM__PASSWORD",

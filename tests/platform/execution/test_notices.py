@@ -15,7 +15,7 @@ import pytest
 from headrace.catalog.records import Outcome, Version
 from headrace.connections.database import Database
 from headrace.execution.notices import HttpRequest, NoticeFailed, ProcedureCall, described, give, notify
-from tests.platform.connections.conftest import database, served  # noqa: F401 - fixtures
+from tests.platform.connections.conftest import database  # noqa: F401 - a fixture
 
 VERSION = Version(
     version_id=uuid4(),

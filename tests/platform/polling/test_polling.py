@@ -29,7 +29,7 @@ from headrace.polling.polls import Poll, load_polls
 from headrace.polling.reading import PollFailed
 from headrace.settings import settings
 from headrace.spark.errors import StoreUnavailable
-from tests.platform.connections.conftest import database, served  # noqa: F401 - fixtures
+from tests.platform.connections.conftest import database  # noqa: F401 - a fixture
 
 QUEUE = """
 CREATE TABLE shop.request (

@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from sqlalchemy import Engine
 from typer.testing import CliRunner
 
@@ -21,13 +22,47 @@ from headrace.publishing.pins import resolve
 from headrace.settings import settings
 from headrace.stores.protocol import Store
 from headrace.stores.store import OpenStores
+from headrace.stores.writes import OutputFormat, WrittenVersion
+from tests.paths import POSTGRESQL_DRIVER
 from tests.platform.acme.installed import acme_installed
+from tests.platform.connections.databases import NO_DRIVER, Postgres
 from tests.platform.projects import Project, load_project, write_project
 from tests.platform.stores.conformance.guarantees import Guarantee
-from tests.platform.stores.conformance.outside import OUTSIDE, Outside, Rows
+from tests.platform.stores.conformance.outside import (
+    CONNINFO,
+    DATABASES,
+    OUTSIDE,
+    Outside,
+    Rows,
+)
 
 ORDERS = "shop/orders"
 IN_A_BUCKET = " in a bucket"
+_NUMBERS = count()
+
+
+@dataclass
+class PlacedStore:
+    """A store, and where it keeps the dataset: the warehouse, or a database."""
+
+    store: Store
+    base_uri: str | None
+
+    def write(self, df: DataFrame, *, dataset: str, tag: str) -> list[WrittenVersion]:
+        output = OutputFormat("table", location=self.base_uri) if self.base_uri else None
+        return self.store.write(df, dataset=dataset, tag=tag, output=output)
+
+    def read(self, versions: list[Version]) -> DataFrame:
+        return self.store.read(versions)
+
+    def first_rows(self, version: Version, count: int) -> list[dict[str, str | None]]:
+        return self.store.first_rows(version, count)
+
+    def tags(self, dataset: str) -> list[str]:
+        return self.store.tags(dataset, self.base_uri)
+
+    def delete(self, dataset: str, tag: str) -> None:
+        self.store.delete(dataset, tag, self.base_uri)
 
 
 @dataclass
@@ -50,7 +85,7 @@ class Shop:
     def declare(self, sql: str, attributes: str = "") -> Project:
         """Declare the dataset with this SQL."""
         declaration = (
-            f"type: headrace.Dataset\nattributes:\n  key: {ORDERS}\n  output: {{store: {self.name}}}\n"
+            f"type: headrace.Dataset\nattributes:\n  key: {ORDERS}\n  output: {self.outside.output(self.name)}\n"
             f"  allow_breaking_schema_change: true\n  sql: {json.dumps(sql, ensure_ascii=False)}\n{attributes}"
         )
         return load_project(write_project(self.root, "shop", declaration), self.engine)
@@ -73,8 +108,14 @@ class Shop:
         return choice.version
 
     @property
-    def store(self) -> Store:
-        return OpenStores(self.spark, settings().warehouse_uri).named(self.name)
+    def kind(self) -> str:
+        """The name of its store."""
+        return "jdbc" if self.name in ("derby", "postgresql") else self.name
+
+    @property
+    def store(self) -> PlacedStore:
+        store = OpenStores(self.spark, settings().warehouse_uri).named(self.kind)
+        return PlacedStore(store, self.outside.base_uri(ORDERS))
 
     def refreshed(self) -> int:
         """Run `headrace manifests`; returns how many references were out of date."""
@@ -123,10 +164,30 @@ def shop(
     if name != request.param:
         monkeypatch.setenv("HEADRACE_WAREHOUSE", f"{request.getfixturevalue('s3a')}/warehouse")
         settings.cache_clear()
+    if name in ("derby", "postgresql"):
+        _connect(request, monkeypatch)
     if name == "files":  # as SparkResource does it; the table formats see to it themselves
         spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     yield Shop(name, tmp_path, engine, spark)
+    if name == "postgresql":
+        DATABASES["postgresql"].run("DROP SCHEMA shop CASCADE")
     spark.conf.unset("spark.sql.parquet.outputTimestampType")
+
+
+def _connect(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set up the connection, with the schema of the dataset."""
+    prefix = f"HEADRACE_CONNECTIONS__{request.param.upper()}"
+    if request.param == "derby":
+        monkeypatch.setenv(f"{prefix}__URL", f"jdbc:derby:memory:shop{next(_NUMBERS)};create=true")
+    else:
+        if not POSTGRESQL_DRIVER.exists():
+            pytest.skip(NO_DRIVER)
+        served: Postgres = request.getfixturevalue("postgresql_over_tcp")
+        CONNINFO[:] = [served.url.render_as_string(hide_password=False)]
+        for name, value in served.variables.items():
+            monkeypatch.setenv(f"{prefix}__{name}", value)
+    settings.cache_clear()
+    DATABASES[request.param].run("CREATE SCHEMA shop")
 
 
 def refused(*words: str) -> str:

@@ -1,19 +1,24 @@
 """What other programs find in each store, and what they may do to it: without Headrace's code."""
 
+# ruff: noqa: S608 - names of the tests' own
+
 from __future__ import annotations
 
 import json
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
 from fsspec.implementations.local import LocalFileSystem
 from pyiceberg.catalog.sql import SqlCatalog
+from pyspark.sql import SparkSession
 from s3fs import S3FileSystem
 from sqlalchemy.engine import make_url
 
@@ -25,6 +30,22 @@ Rows = list[dict[str, Any]]
 
 class Outside(Protocol):
     """A store as other programs see it."""
+
+    def output(self, name: str) -> str:
+        """Return the `output` of a dataset in the store of this name."""
+        return f"{{store: {name}}}"
+
+    def base_uri(self, dataset: str) -> str | None:
+        """Return where the dataset's versions are; None for the warehouse."""
+        return None
+
+    def value(self, value: Any) -> Any:
+        """Return what other programs find for a value."""
+        return value
+
+    def column(self, name: str) -> str:
+        """Return what other programs find for a column's name, in lower case if SQL's case does not matter."""
+        return name
 
     def rows(self, dataset: str) -> Rows:
         """Read the published rows."""
@@ -64,7 +85,7 @@ def filesystem() -> tuple[Any, str]:
     return LocalFileSystem(), str(warehouse())
 
 
-class Files:
+class Files(Outside):
     """Manifests, and Parquet files that they list."""
 
     def rows(self, dataset: str) -> Rows:
@@ -92,7 +113,7 @@ class Files:
     restore = intrude
 
 
-class Iceberg:
+class Iceberg(Outside):
     """pyiceberg, as docs/stores.md shows it."""
 
     def catalog(self) -> SqlCatalog:
@@ -135,7 +156,7 @@ class Iceberg:
             table.manage_snapshots().set_current_snapshot(snapshot_id=before).commit()
 
 
-class Delta:
+class Delta(Outside):
     """deltalake, as docs/stores.md shows it."""
 
     def table(self, dataset: str) -> DeltaTable:
@@ -165,7 +186,7 @@ class Delta:
         table.restore(table.version() - 1)
 
 
-class Ledger:
+class Ledger(Outside):
     """The SQLite file of Acme's store."""
 
     def _all(self, statement: str, values: Sequence[str]) -> list[Any]:
@@ -191,9 +212,135 @@ class Ledger:
     restore = intrude
 
 
+class Database(Outside):
+    """A view of a database, by the SQL of any program."""
+
+    name: str
+
+    def run(self, *statements: str) -> list[tuple[list[str], list[Any]]]:
+        """Run statements, and return the last one's rows, each with the columns' names."""
+        raise NotImplementedError
+
+    def output(self, name: str) -> str:
+        return f"{{store: jdbc, connection: {self.name}}}"
+
+    def base_uri(self, dataset: str) -> str | None:
+        return f"{self.name}:{dataset.replace('/', '.')}"
+
+    def column(self, name: str) -> str:
+        return name.lower() if name.isascii() and name.isidentifier() else name
+
+    def rows(self, dataset: str) -> Rows:
+        view = dataset.replace("/", ".")
+        return [
+            {self.column(name): value for name, value in zip(names, values, strict=True)}
+            for names, values in (self.run(f"SELECT * FROM {view}") if self.exists(dataset) else ())
+        ]
+
+    def exists(self, dataset: str) -> bool:
+        raise NotImplementedError
+
+    def bounds(self, dataset: str) -> dict[str, Any]:
+        raise NotImplementedError("a view has no bounds")
+
+    def drop(self, dataset: str) -> None:
+        self.run(f"DROP VIEW {dataset.replace('/', '.')}")
+
+    def intrude(self, dataset: str) -> None:
+        view = dataset.replace("/", ".")
+        self.run(
+            f"CREATE TABLE {view}_kept AS SELECT * FROM {view} WITH NO DATA",
+            f"INSERT INTO {view}_kept SELECT * FROM {view}",
+            f"INSERT INTO {view}_kept SELECT * FROM {view} WHERE id = 0",
+            f"DROP VIEW {view}",
+            f"CREATE TABLE {view} AS SELECT * FROM {view}_kept WITH NO DATA",
+            f"INSERT INTO {view} SELECT * FROM {view}_kept",
+        )
+
+    def restore(self, dataset: str) -> None:
+        self.run(f"DROP TABLE {dataset.replace('/', '.')}")
+
+
+class Derby(Database):
+    """Derby within the JVM of Spark, over java.sql."""
+
+    name = "derby"
+
+    def run(self, *statements: str) -> list[tuple[list[str], list[Any]]]:
+        jvm: Any = SparkSession.active()._jvm
+        driver = jvm.org.apache.derby.iapi.jdbc.AutoloadedDriver()
+        connection = driver.connect(settings().connections[self.name].url, jvm.java.util.Properties())
+        statement = connection.createStatement()
+        found: list[tuple[list[str], list[Any]]] = []
+        for text in statements:
+            if statement.execute(text):
+                result = statement.getResultSet()
+                shape = result.getMetaData()
+                places = range(1, shape.getColumnCount() + 1)
+                names = [shape.getColumnLabel(place) for place in places]
+                while result.next():
+                    found.append(
+                        (names, [_of_java(result, place, shape.getColumnTypeName(place)) for place in places])
+                    )
+        connection.close()
+        return found
+
+    def exists(self, dataset: str) -> bool:
+        schema, name = dataset.upper().split("/")
+        query = (
+            "SELECT 1 FROM SYS.SYSTABLES t JOIN SYS.SYSSCHEMAS s ON s.SCHEMAID = t.SCHEMAID "
+            f"WHERE s.SCHEMANAME = '{schema}' AND t.TABLENAME = '{name}'"
+        )
+        return bool(self.run(query))
+
+    def value(self, value: Any) -> Any:
+        aware = isinstance(value, datetime) and value.tzinfo is not None
+        return value.astimezone(UTC).replace(tzinfo=None) if aware else value  # Derby has no time zones
+
+
+class Postgresql(Database):
+    """PostgreSQL, by psycopg."""
+
+    name = "postgresql"
+
+    def run(self, *statements: str) -> list[tuple[list[str], list[Any]]]:
+        with psycopg.connect(CONNINFO[0], autocommit=True) as connection:
+            found: list[tuple[list[str], list[Any]]] = []
+            for text in statements:
+                cursor = connection.execute(text.encode())
+                if cursor.description is not None:
+                    names = [column.name for column in cursor.description]
+                    found = [(names, list(row)) for row in cursor]
+            return found
+
+    def exists(self, dataset: str) -> bool:
+        return self.run(f"SELECT to_regclass('{dataset.replace('/', '.')}')")[0][1] != [None]
+
+
+CONNINFO: list[str] = []  # of the PostgreSQL of the test
+
+
+def _of_java(result: Any, place: int, type: str) -> Any:
+    match type:
+        case "DATE":
+            moment = result.getDate(place)
+            return moment and date.fromisoformat(moment.toString())
+        case "TIMESTAMP":
+            moment = result.getTimestamp(place)
+            return moment and datetime.fromisoformat(moment.toString())
+        case "CLOB":
+            return result.getString(place)
+        case "BLOB":
+            return result.getBytes(place)
+        case _:
+            return result.getObject(place)
+
+
+DATABASES: dict[str, Database] = {"derby": Derby(), "postgresql": Postgresql()}
 OUTSIDE: dict[str, Outside] = {
     "files": Files(),
     "iceberg": Iceberg(),
     "delta": Delta(),
+    **DATABASES,
     "ledger": Ledger(),
 }

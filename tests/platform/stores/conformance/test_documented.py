@@ -11,7 +11,7 @@ def test_the_documented_table_is_that_of_the_tests() -> None:
     tests = {**vars(test_guarantees), **vars(test_crashes)}
     declared = [Guarantee.of(test) for test in tests.values() if "guarantee" in getattr(test, "__dict__", {})]
     documented = (REPOSITORY / "docs" / "stores.md").read_text(encoding="utf-8")
-    assert table(declared, ["files", "iceberg", "delta"]) in documented
+    assert table(declared, ["files", "iceberg", "delta", "derby", "postgresql"]) in documented
 
 
 def test_the_guarantees_in_a_bucket_are_documented() -> None:

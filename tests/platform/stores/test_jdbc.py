@@ -1,0 +1,203 @@
+"""The store of databases, beyond the guarantees of every store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from sqlalchemy import Engine
+
+from headrace.connections.connection import connection
+from headrace.connections.database import Database, opened
+from headrace.connections.failures import StatementFailed
+from headrace.declarations.loading.project import load
+from headrace.settings import settings
+from headrace.spark.errors import SchemaMismatch, StoreUnavailable
+from headrace.stores.jdbc.place import Place
+from headrace.stores.store import OpenStores
+from headrace.stores.tags import new_tag
+from headrace.stores.writes import OutputFormat
+from tests.paths import POSTGRESQL_DRIVER
+from tests.platform.connections.databases import NO_DRIVER, Postgres, derby
+from tests.platform.projects import failure, load_project, write_project
+
+ORDERS = """
+type: headrace.Dataset
+attributes:
+  key: shop/orders
+  output: {store: jdbc, connection: sales, table: shop.orders}
+  sql: SQL
+"""
+
+
+@pytest.fixture(params=["derby", "postgresql"])
+def sales(
+    request: pytest.FixtureRequest, engine: Engine, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Database]:
+    """An open connection to the database of the store."""
+    if request.param == "derby":
+        monkeypatch.setenv("HEADRACE_CONNECTIONS__SALES__URL", derby("sales").split('"')[1])
+        monkeypatch.setenv("HEADRACE_CONNECTIONS__SALES__PASSWORD", "s3cret-of-sales")
+        monkeypatch.setenv("HEADRACE_CONNECTIONS__SALES__USER", "shop")
+    else:
+        if not POSTGRESQL_DRIVER.exists():
+            pytest.skip(NO_DRIVER)
+        served: Postgres = request.getfixturevalue("postgresql_over_tcp")
+        for name, value in {**served.variables, "PASSWORD": "s3cret-of-sales"}.items():
+            monkeypatch.setenv(f"HEADRACE_CONNECTIONS__SALES__{name}", value)
+    settings.cache_clear()
+    with opened(connection("sales"), spark) as database:
+        database.execute("CREATE SCHEMA shop")
+        yield database
+        if request.param == "postgresql":
+            database.execute("DROP SCHEMA shop CASCADE")
+
+
+def run(root: Path, engine: Engine, sql: str, text: str = ORDERS) -> Any:
+    project = load_project(write_project(root, "shop", text.replace("SQL", sql)), engine)
+    [result] = project.materialize("shop/orders")
+    return result
+
+
+def test_a_view_cannot_be_written_through(sales: Database, engine: Engine, tmp_path: Path) -> None:
+    assert run(tmp_path, engine, "SELECT id FROM range(3)").success
+    with pytest.raises(StatementFailed):
+        sales.execute("INSERT INTO shop.orders VALUES (7)")
+    with pytest.raises(StatementFailed):
+        sales.execute("DELETE FROM shop.orders")
+    assert sales.value("SELECT count(*) FROM shop.orders") == 3
+
+
+@pytest.mark.parametrize("sales", ["postgresql"], indirect=True)
+def test_a_view_keeps_its_grants(sales: Database, engine: Engine, tmp_path: Path) -> None:
+    assert run(tmp_path, engine, "SELECT id FROM range(3)").success
+    sales.execute("GRANT SELECT ON shop.orders TO PUBLIC")
+    granted = "SELECT count(*) FROM information_schema.role_table_grants WHERE grantee = 'PUBLIC'"
+    granted += " AND table_name = 'orders'"
+    assert run(tmp_path, engine, "SELECT id, 1 AS added FROM range(4)").success
+    assert sales.value("SELECT sum(added) FROM shop.orders") == 4
+    assert sales.value(granted) == 1
+
+
+def test_another_dataset_does_not_take_over_a_view(sales: Database, engine: Engine, tmp_path: Path) -> None:
+    assert run(tmp_path, engine, "SELECT id FROM range(3)").success
+    other = ORDERS.replace("key: shop/orders", "key: shop/others").replace("SQL", "SELECT 1 AS id")
+    project = load_project(write_project(tmp_path / "other", "shop", other), engine)
+    [result] = project.materialize("shop/others")
+    assert result.success
+    logged = " ".join(entry.user_message for entry in project.instance.all_logs(result.run_id))
+    assert "another dataset, has made the view" in logged
+    assert sales.value("SELECT count(*) FROM shop.orders") == 3
+    place = Place.of("shop/others", "sales:shop.orders")
+    assert len(place.tags(sales)) == 1
+    assert place.tags(sales) != Place.of("shop/orders", "sales:shop.orders").tags(sales)
+
+
+def test_what_the_database_cannot_hold_is_refused_before_a_table_is_created(
+    sales: Database, spark: SparkSession
+) -> None:
+    store = OpenStores(spark, settings().warehouse_uri).named("jdbc")
+    output = OutputFormat("table", location="sales:shop.orders")
+    long = sales.dialect.max_name + 1
+    for frame, problem in (
+        (spark.sql("SELECT array(1) AS list"), r"cannot store column list: the type array<int>"),
+        (spark.sql(f"SELECT 1 AS {'x' * long}"), rf"has {long} bytes"),
+        (spark.sql("SELECT 1 AS headrace_set_aside"), r"no two columns named headrace_set_aside|HEADRACE"),
+    ):
+        with pytest.raises(SchemaMismatch, match=problem):
+            store.write(frame, dataset="shop/orders", tag=new_tag(), output=output)
+    too_long = OutputFormat("table", location=f"sales:shop.{'t' * (long - 30)}")
+    with pytest.raises(SchemaMismatch, match=r"Set a shorter `table` of the output"):
+        store.write(spark.range(1), dataset="shop/orders", tag=new_tag(), output=too_long)
+    assert sales.relations(sales.dialect.folded("shop"), "") == {}
+
+
+@pytest.mark.parametrize("sales", ["postgresql"], indirect=True)  # Derby creates it
+def test_an_unknown_schema_is_named(sales: Database, engine: Engine, tmp_path: Path) -> None:
+    result = run(tmp_path, engine, "SELECT 1 AS id", ORDERS.replace("table: shop.orders", "table: nowhere.x"))
+    assert "(connection sales) failed: " in failure(result)
+    assert "nowhere" in failure(result).lower()
+
+
+def test_the_password_is_shown_nowhere(
+    sales: Database, engine: Engine, tmp_path: Path, spark: SparkSession
+) -> None:
+    assert run(tmp_path, engine, "SELECT id FROM range(3)").success
+    store = OpenStores(spark, settings().warehouse_uri).named("jdbc")
+    output = OutputFormat("table", location="sales:shop.orders")
+    [written] = store.write(spark.range(2), dataset="shop/orders", tag=new_tag(), output=output)
+    runs = spark._jsparkSession.sharedState().statusStore().executionsList()
+    plans = [runs.apply(number).physicalPlanDescription() for number in range(runs.size())]
+    assert "JDBC" in str(plans)
+    assert "s3cret-of-sales" not in f"{plans} {written}"
+    with engine.begin() as database:
+        for table in ("dataset_version", "dataset", "run_attempt"):
+            rows = database.exec_driver_sql(f"SELECT x::text FROM catalog.{table} x").fetchall()  # noqa: S608
+            assert rows
+            assert "s3cret-of-sales" not in str(rows)
+
+
+@pytest.mark.parametrize("sales", ["derby"], indirect=True)
+def test_times_are_refused_where_java_has_summer_time(
+    sales: Database, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.stores.jdbc.store.summer_zone", lambda _: "Europe/Amsterdam")
+    store = OpenStores(spark, settings().warehouse_uri).named("jdbc")
+    output = OutputFormat("table", location="sales:shop.orders")
+    with pytest.raises(StoreUnavailable, match=r"at cannot be written exactly.*-Duser\.timezone=UTC"):
+        store.write(spark.sql("SELECT now() AS at"), dataset="shop/orders", tag=new_tag(), output=output)
+
+
+@pytest.mark.parametrize(
+    ("output", "problem"),
+    [
+        ("{store: jdbc}", "needs `connection`"),
+        ("{store: jdbc, connection: sales, location: 's3a://x/y'}", "has no `location`"),
+        ("{connection: sales}", "has no `connection` and no `table`"),
+        (
+            "{store: jdbc, connection: sales, table: orders}",
+            "Write schema.table as the database's SQL has it",
+        ),
+        ("{store: jdbc, connection: Sales}", "'Sales' has the wrong form"),
+    ],
+)
+def test_declarations_are_refused_with_the_reason(
+    output: str, problem: str, engine: Engine, tmp_path: Path
+) -> None:
+    text = ORDERS.replace("{store: jdbc, connection: sales, table: shop.orders}", output).replace(
+        "SQL", "SELECT 1 AS id"
+    )
+    [found] = load(write_project(tmp_path, "shop", text.replace("SQL", "SELECT 1 AS id"))).problems
+    assert problem in str(found)
+
+
+def test_partitions_are_refused(engine: Engine, tmp_path: Path) -> None:
+    text = ORDERS.replace("SQL", "SELECT 'a' AS k") + "  partitions: {type: static, keys: [a], column: k}\n"
+    [found] = load(write_project(tmp_path, "shop", text)).problems
+    assert "the store 'jdbc' cannot replace one partition" in str(found)
+
+
+GROWING = """
+type: headrace.Dataset
+attributes: {key: shop/feed, sql: "SELECT 1 AS id, 'a' AS name, 1 AS version UNION ALL SELECT 2, 'b', 1"}
+---
+type: headrace.Dataset
+attributes:
+  key: shop/orders
+  output: {store: jdbc, connection: sales}
+  incremental: {mode: merge, input: feed, keys: [id], watermark: version, order_by: version}
+  sql: SELECT id, name, version FROM shop.feed
+"""
+
+
+def test_a_growing_dataset_is_merged(sales: Database, engine: Engine, tmp_path: Path) -> None:
+    project = load_project(write_project(tmp_path, "shop", GROWING), engine)
+    assert all(result.success for result in project.materialize())
+    later = GROWING.replace("SELECT 2, 'b', 1", "SELECT 2, 'c', 2 UNION ALL SELECT 3, 'd', 2")
+    project = load_project(write_project(tmp_path, "shop", later), engine)
+    assert all(result.success for result in project.materialize())
+    found = sales.query("SELECT id, name FROM shop.orders ORDER BY id")
+    assert [tuple(row.values()) for row in found] == [(1, "a"), (2, "c"), (3, "d")]
