@@ -33,7 +33,6 @@ from headrace.publishing.erasure import (
     versions_of,
 )
 from headrace.publishing.publication import publish
-from headrace.stores.columns import schema_text
 from headrace.stores.store import OpenStores
 from headrace.stores.tags import new_tag
 from headrace.stores.writes import OutputFormat, PartitionWrite
@@ -322,8 +321,7 @@ def _quarantined(stores: OpenStores, stored: StoredVersion) -> DataFrame | None:
     version = stored.version
     if stored.quarantine_location is None:
         return None
-    reader = stores.session.read.format(version.format).options(**version.metadata.get("options", {}))
-    return reader.schema(schema_text(version.columns)).load(stored.quarantine_location)
+    return stores.named(version.store).set_aside(version, stored.quarantine_location)
 
 
 def _rewritten(stores: OpenStores, affected: AffectedVersion, erasure: Erasure) -> VersionDraft:

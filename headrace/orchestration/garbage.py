@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
@@ -111,12 +111,11 @@ def garbage(
 def expired_rows(engine: Engine, stores: OpenStores, datasets: Collection[str]) -> list[Garbage]:
     """Return the rows of expired versions of these datasets, however new."""
     return [
-        _garbage(stores, row, tag, store)
+        each
         for row in _known_tags(engine)
         if row["full_name"] in datasets
-        for store in sorted(set(row["stores"]).intersection(STORES.names()))
-        for tag in stores.named(store).tags(row["full_name"], row["base_uri"])
-        if tag in row["expired_tags"] and tag not in row["tags"]
+        for each in _in_stores(stores, row, row["places"])
+        if each.expired
     ]
 
 
@@ -158,20 +157,26 @@ def _known_tags(engine: Engine) -> list[dict[str, Any]]:
 
 def _of_dataset(stores: OpenStores, row: Mapping[str, Any], before: datetime) -> list[Garbage]:
     """Look in the store and place where the dataset is now, and in those where it has versions."""
-    places = {(row["store"] or FILES_STORE, row["base_uri"]), *map(tuple, row["places"])}
-    return [
-        _garbage(stores, row, tag, store, base_uri)
-        for store, base_uri in sorted(places, key=str)
-        if store in STORES
-        for tag in stores.named(store).tags(row["full_name"], base_uri)
-        if tag not in row["tags"] and begun(tag) < before
-    ]
+    places = [[row["store"] or FILES_STORE, row["base_uri"]], *row["places"]]
+    return [each for each in _in_stores(stores, row, places) if each.written_at < before]
 
 
-def _garbage(
-    stores: OpenStores, row: Mapping[str, Any], tag: str, store: str, base_uri: str | None
-) -> Garbage:
-    dataset = row["full_name"]
-    stored = stores.named(store).stored(dataset, tag, base_uri)
-    expired = tag in row["expired_tags"]
-    return Garbage(dataset, tag, store, base_uri, stored.location, begun(tag), stored.byte_size, expired)
+def _in_stores(
+    stores: OpenStores, row: Mapping[str, Any], places: Iterable[Sequence[Any]]
+) -> Iterator[Garbage]:
+    """Yield rows that no version has, or expired ones only. places: each a store and the base of the versions there."""
+    for store, base_uri in dict.fromkeys(map(tuple, places)):
+        for tag in stores.named(store).tags(row["full_name"], base_uri) if store in STORES else ():
+            if tag in row["tags"]:
+                continue
+            stored = stores.named(store).stored(row["full_name"], tag, base_uri)
+            yield Garbage(
+                row["full_name"],
+                tag,
+                store,
+                base_uri,
+                stored.location,
+                begun(tag),
+                stored.byte_size,
+                tag in row["expired_tags"],
+            )

@@ -73,6 +73,10 @@ class Store(Protocol):
         CorruptInput."""
         ...
 
+    def set_aside(self, version: Version, location: str) -> DataFrame:
+        """Return the version's quarantined rows. location: their place, as `write` returned it."""
+        ...
+
     def first_rows(self, version: Version, count: int) -> list[Row]:
         """Return up to `count` rows as text, by column. Raises CorruptInput."""
         ...

@@ -1,7 +1,7 @@
 -- The versions of a dataset, those made from given versions, and given ones, the oldest first: where their rows are, what
 -- they were made from and how, and why they cannot be erased now (`obstacle`).
 SELECT version.dataset_version_id, version.quarantine_path, version.statistics,
-       dataset.metadata_json ->> 'warehouse' AS base_uri, dataset.metadata_json ? 'external' AS is_external,
+       version.metadata_json ->> 'warehouse' AS base_uri, dataset.metadata_json ? 'external' AS is_external,
        expired.erasure_id IS NOT NULL AS is_erased, pointer.generation, lineage.content AS lineage,
        ARRAY (SELECT input_version_id FROM catalog.version_input input
               WHERE input.dataset_version_id = version.dataset_version_id) AS inputs,

@@ -15,6 +15,7 @@ from headrace.files.formats import PARQUET, file_format
 from headrace.files.opening import files_for
 from headrace.spark.committer import committing
 from headrace.spark.failures import explained
+from headrace.stores.columns import schema_text
 from headrace.stores.data_files.first_rows import first_rows
 from headrace.stores.data_files.reading import read_versions, require_complete
 from headrace.stores.data_files.writing import write_version
@@ -91,6 +92,11 @@ class DataFileStore:
         require_complete(self._session, versions)
         self._inputs.update((version.location, version) for version in versions)
         return read_versions(self._session, versions)
+
+    def set_aside(self, version: Version, location: str) -> DataFrame:
+        """Return the version's quarantined rows, which are in a directory of their own."""
+        reader = self._session.read.format(version.format).options(**version.metadata.get("options", {}))
+        return reader.schema(schema_text(version.columns)).load(location)
 
     def first_rows(self, version: Version, count: int) -> list[Row]:
         """Return up to `count` rows as text, by column. Raises CorruptInput like `read`."""

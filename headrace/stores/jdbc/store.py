@@ -113,6 +113,11 @@ class JdbcStore:
         frames = [self._rows(version, columns) for version in versions]
         return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
 
+    def set_aside(self, version: Version, location: str) -> DataFrame:
+        """Return the version's quarantined rows, which are in the same table."""
+        database = self._connection(getattr(version.locator, "connection", ""))
+        return rows(self._session, database, of_version(database, version), version.columns, set_aside=True)
+
     def first_rows(self, version: Version, count: int) -> list[Row]:
         """Return up to `count` rows as text."""
         with self.explained(f"reading {version.dataset}"):

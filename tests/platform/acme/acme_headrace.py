@@ -125,6 +125,9 @@ class Ledger:
             first = first.unionByName(other)
         return first
 
+    def set_aside(self, version: Version, location: str) -> DataFrame:
+        return self._frame(version.locator, version.columns, accepted=False)
+
     def first_rows(self, version: Version, count: int) -> list[Row]:
         texts: list[SparkColumn] = [
             F.col(quoted(c.name)).cast("string").alias(c.name) for c in version.columns
@@ -233,6 +236,9 @@ class Views:
         [locator] = [version.locator for version in versions]
         assert isinstance(locator, RelationLocator)
         return self._session.table(locator.relation)
+
+    def set_aside(self, version: Version, location: str) -> DataFrame:
+        raise StoreUnavailable("Nothing is set aside here.")
 
     def first_rows(self, version: Version, count: int) -> list[Row]:
         return [

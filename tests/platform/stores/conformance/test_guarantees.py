@@ -329,7 +329,8 @@ def test_expiry_moves_a_reference_that_was_left_behind(shop: Shop, monkeypatch: 
 
 @guarantee("loses erased rows, in all versions and for other programs")
 def test_erased_rows_are_gone(shop: Shop) -> None:
-    first = shop.publish(THREE)
+    aside = "  checks: [{name: early, sql: id <> 1, quarantine: true}]\n"
+    first = shop.publish(THREE, aside)
     shop.publish(FIVE)
     found = ask("erase", ORDERS, "--where", "id = 1", "--reason", "request 7", "--yes")
     assert sorted(each["action"] for each in found["versions"]) == ["delete", "rewrite"]
