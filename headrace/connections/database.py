@@ -23,7 +23,7 @@ from headrace.spark.java_sql import connect
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ANSWER_SECONDS = 30  # how long a database may take to accept a connection
+ANSWER_SECONDS = 10  # how long a database may take to accept a connection
 
 Value = str | int | float | Decimal | bool | dt.date | dt.datetime | bytes | None
 

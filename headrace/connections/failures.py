@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -39,23 +39,25 @@ class StatementFailed(ResourceError):
 
 
 @contextmanager
-def explained(connection: Connection, subject: str = "") -> Iterator[None]:
+def explained(connection: Connection, subject: str = "", hidden: Collection[str] = ()) -> Iterator[None]:
     """Convert exceptions of the connection's database to StoreUnavailable or StatementFailed; others pass unchanged.
 
-    subject: begins the message, as the name of a table.
+    subject: begins the message, as the name of a table. hidden: columns whose values may not be in it.
     """
     try:
         yield
     except ResourceError:
         raise
     except Exception as error:  # py4j and Spark have their own
-        found = meaning(error, connection, subject)
+        found = meaning(error, connection, subject, hidden)
         if found is None:
             raise
         raise found from error
 
 
-def meaning(error: BaseException, connection: Connection, subject: str = "") -> ResourceError | None:
+def meaning(
+    error: BaseException, connection: Connection, subject: str = "", hidden: Collection[str] = ()
+) -> ResourceError | None:
     """Return the meaning of an exception for this connection, None if no database or driver raised it."""
     text = _text(error, connection)
     name, section = connection.name, f"[connections.{connection.name}] in headrace.toml"
@@ -80,6 +82,8 @@ def meaning(error: BaseException, connection: Connection, subject: str = "") -> 
             f"that it runs, and correct `url` of {section}."
         )
     place = f"{subject}: " if subject else ""
+    if hidden:
+        cause = f"its message is hidden because it may contain values of {', '.join(sorted(hidden))}"
     return StatementFailed(f"{place}{connection.dialect.name} (connection {name}) failed: {cause}.", state)
 
 

@@ -18,7 +18,7 @@ from headrace.execution.plan import ExternalPlan
 from headrace.publishing.publication import publish
 from headrace.queries import published
 from headrace.registration.declarations import register
-from headrace.spark.errors import ResourceError
+from headrace.spark.errors import ResourceError, StoreUnavailable
 from headrace.spark.failures import explained
 
 
@@ -75,7 +75,8 @@ def observe(
     generations = {(row.dataset, row.partition): row.generation for row in rows}
     memory = {} if memory is None else memory
     deadline = monotonic() + within.total_seconds()
-    looks = [_look(plan) for plan in external]
+    unreachable: dict[str, str] = {}
+    looks = [_look(plan, unreachable) for plan in external]
     problems = [problem for each in looks for problem in each.problems]
     waiting = [line for each in looks for line in each.waiting]
     drafts: list[VersionDraft] = []
@@ -112,14 +113,22 @@ def observe(
     return Observation(tuple(known.values()), tuple(new), tuple(problems), tuple(waiting), left)
 
 
-def _look(plan: ExternalPlan) -> Listing:
+def _look(plan: ExternalPlan, unreachable: dict[str, str]) -> Listing:
+    """Look at a dataset. unreachable: why, by connection; a database that does not answer is asked once."""
     if not is_looked_at(plan):
         return Listing()
     problems: list[str] = []
     with _isolated(plan, problems):
-        if plan.source is not None:
+        if plan.source is None:
+            return list_landed(plan, str(plan.location))
+        name = plan.source.connection
+        if name in unreachable:
+            raise StoreUnavailable(unreachable[name])
+        try:
             return Listing((look(plan, plan.source),))
-        return list_landed(plan, str(plan.location))
+        except StoreUnavailable as error:
+            unreachable[name] = str(error)
+            raise
     return Listing(problems=tuple(problems))
 
 

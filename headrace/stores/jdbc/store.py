@@ -46,6 +46,7 @@ class JdbcStore:
     def __init__(self, session: SparkSession) -> None:
         self._session = session
         self._used: dict[str, Connection] = {}
+        self._hidden: frozenset[str] = frozenset()  # columns whose values may not be in messages
 
     def write(
         self,
@@ -74,9 +75,14 @@ class JdbcStore:
         frame = df.select(*(quoted(column.name) for column in conforming))
         audit.require_valid(frame)
         self._require_zone(dataset, conforming)
+        self._hidden |= sensitive(conforming)
         with opened(place.connection, self._session) as database:
             database.execute(create)
-            observed = _append(frame, audit, place.connection, table, output.options if output else {})
+        options = output.options if output is not None else {}
+        with explained(place.connection, str(place.locator(tag)), self._hidden):
+            observed = _append(frame, audit, place.connection, table, options)
+        # A new connection: an idle one may have been closed meanwhile.
+        with opened(place.connection, self._session) as database:
             relation = place.connection.dialect.relation((table.schema, table.name))
             stored = int(str(database.value(f"SELECT COUNT(*) FROM {relation}")))  # noqa: S608 - quoted
             if stored != observed["written"]:
@@ -128,7 +134,7 @@ class JdbcStore:
         """Convert Spark's exceptions, and those of the databases that were used."""
         with explained_by_spark(target, wholly=wholly), ExitStack() as stack:
             for each in self._used.values():
-                stack.enter_context(explained(each, target))
+                stack.enter_context(explained(each, target, self._hidden))
             yield
 
     def tags(self, dataset: str, base_uri: str | None = None) -> list[str]:
@@ -170,6 +176,7 @@ class JdbcStore:
             )
 
     def _rows(self, version: Version, columns: Sequence[Column]) -> DataFrame:
+        self._hidden |= sensitive(version.columns)
         own = {column.name: column.type for column in version.columns}
         source = version.metadata.get("database")
         if source is not None:

@@ -10,7 +10,6 @@ from headrace.catalog.locators import RelationLocator
 from headrace.catalog.records import Column, Version
 from headrace.connections.connection import Connection
 from headrace.connections.dialects import Dialect, literal
-from headrace.connections.failures import explained
 from headrace.connections.relations import as_type, selected
 from headrace.spark.errors import SchemaMismatch
 from headrace.spark.quoting import quoted
@@ -80,11 +79,8 @@ def append(frame: DataFrame, connection: Connection, table: VersionTable, option
         for field in frame.schema.fields
     ]
     target = dialect.relation((table.schema, table.name))
-    with explained(connection, target):
-        writer = frame.select(*columns).write.format("jdbc").mode("append")
-        writer.options(
-            **{"batchsize": "10000", **options, **connection.spark_options, "dbtable": target}
-        ).save()
+    writer = frame.select(*columns).write.format("jdbc").mode("append")
+    writer.options(**{"batchsize": "10000", **options, **connection.spark_options, "dbtable": target}).save()
 
 
 def rows(

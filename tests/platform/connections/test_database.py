@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from headrace.connections.connection import connection
 from headrace.connections.database import Database, Value, opened
-from headrace.connections.failures import StatementFailed
+from headrace.connections.failures import StatementFailed, explained
 from headrace.spark.errors import StoreUnavailable
 from tests.platform.connections.databases import NEEDS_DRIVER, Postgres, configured, derby
 
@@ -140,6 +140,22 @@ def test_a_driver_that_does_not_know_the_url_is_named(
         opened(connection("crm"), spark),
     ):
         pytest.fail("it is open")
+
+
+def test_values_of_sensitive_columns_are_not_in_messages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with configured(monkeypatch, tmp_path, derby("crm")):
+        for hidden, shown in (
+            ((), "value 'ann@x.com' is too long"),
+            (("email",), "may contain values of email"),
+        ):
+            with (
+                pytest.raises(StatementFailed, match=shown) as refused,
+                explained(connection("crm"), "t", hidden),
+            ):
+                raise RuntimeError("java.sql.SQLDataException: value 'ann@x.com' is too long")
+            assert ("ann@x.com" in str(refused.value)) == (not hidden)
 
 
 class Remote:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from headrace.connections.connection import connection
 from headrace.connections.dialects import DIALECTS, literal
+from headrace.connections.relations import Source
+from tests.platform.connections.databases import configured
 
 TAG = "20260329013000"
 COLUMNS = {"id": "bigint", "a b": "string", "at": "timestamp", "amount": "decimal(20,2)", "ok": "boolean"}
@@ -79,3 +84,17 @@ def test_types_that_a_database_lacks_are_named() -> None:
 
 def test_a_text_is_one_literal() -> None:
     assert literal("it's; --") == "'it''s; --'"
+
+
+def test_oracle_reads_a_table_as_of_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    toml = "".join(
+        f'[connections.{name}]\nurl = "{url}"\n'
+        for name, url in (("ora", "jdbc:oracle:thin:@//h/x"), ("pg", "jdbc:postgresql://h/x"))
+    )
+    with configured(monkeypatch, tmp_path, toml):
+        assert DIALECTS["oracle"].snapshot == "SELECT TIMESTAMP_TO_SCN(SYSTIMESTAMP) FROM DUAL"
+        source = Source("ora", "sales.orders")
+        assert source.relation(connection("ora"), "123") == '"SALES"."ORDERS" AS OF SCN 123'
+        assert source.relation(connection("ora")) == '"SALES"."ORDERS"'
+        query = Source("pg", query="SELECT 1 AS id;\n")
+        assert query.relation(connection("pg")) == "(SELECT 1 AS id) headrace"

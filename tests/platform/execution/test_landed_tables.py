@@ -130,6 +130,9 @@ def test_a_table_is_observed_read_and_observed_again_when_it_has_changed(crm: Cr
     assert ask("read", "crm/counted")["rows"] == [{"customers": 3, "last": "cy"}]
     counted = detail(crm.engine, "crm/counted").inputs
     assert [(each.dataset, each.tag) for each in counted] == [("crm/customers", second.tag)]
+    columns = json.dumps(ask("lineage", "crm/counted.last"))
+    assert "crm/customers" in columns
+    assert '"name"' in columns
 
 
 WATERMARK = "connection: crm, table: shop.customers, watermark: changed_at"

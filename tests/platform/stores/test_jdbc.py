@@ -17,6 +17,7 @@ from headrace.declarations.loading.project import load
 from headrace.settings import settings
 from headrace.spark.errors import SchemaMismatch, StoreUnavailable
 from headrace.stores.jdbc.place import Place
+from headrace.stores.jdbc.tables import append
 from headrace.stores.store import OpenStores
 from headrace.stores.tags import new_tag
 from headrace.stores.writes import OutputFormat
@@ -138,6 +139,21 @@ def test_the_password_is_shown_nowhere(
             rows = database.exec_driver_sql(f"SELECT x::text FROM catalog.{table} x").fetchall()  # noqa: S608
             assert rows
             assert "s3cret-of-sales" not in str(rows)
+
+
+@pytest.mark.parametrize("sales", ["derby"], indirect=True)
+def test_rows_that_spark_wrote_twice_are_noticed(
+    sales: Database, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def twice(*arguments: Any) -> None:
+        append(*arguments)
+        append(*arguments)
+
+    monkeypatch.setattr("headrace.stores.jdbc.store.append", twice)
+    store = OpenStores(spark, settings().warehouse_uri).named("jdbc")
+    output = OutputFormat("table", location="sales:shop.orders")
+    with pytest.raises(StoreUnavailable, match=r"has 6 rows, and 3 were written: Spark repeated a task"):
+        store.write(spark.range(3), dataset="shop/orders", tag=new_tag(), output=output)
 
 
 @pytest.mark.parametrize("sales", ["derby"], indirect=True)
