@@ -23,6 +23,7 @@ from headrace.registration.declarations import register
 from headrace.settings import settings
 from headrace.severity import Severity
 from headrace.spark.session import DRIVER_DEFAULTS
+from tests.platform.connections.databases import Postgres, postgres_over_tcp
 from tests.platform.s3 import client
 from tests.platform.s3.server import Server, running
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _BUCKETS = count()
-from tests.platform.connections.databases import Postgres, postgres_over_tcp
 
 COLUMNS = (Column("id", "bigint", nullable=False), Column("delay", "double", description="minutes"))
 DATASETS = (
