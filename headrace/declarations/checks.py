@@ -222,6 +222,13 @@ class DatasetCheck(CheckFields):
     unique: Annotated[
         list[str] | None, Field(min_length=1, description="Columns that together identify a row.")
     ] = None
+    unique_across_partitions: Annotated[
+        list[str] | None,
+        Field(
+            min_length=1,
+            description="Columns that together identify a row among all partitions, the published ones included.",
+        ),
+    ] = None
     row_count: Annotated[RowCount | None, Field(description="The number of rows.")] = None
     sql: Annotated[
         Expression | None, Field(description="SQL expression that is true, or null, for a good row.")
@@ -305,12 +312,14 @@ def _column_parameters(column: str, check: ColumnCheck) -> Mapping[str, Any]:
 def _default_name(check: DatasetCheck) -> str:
     if check.references:
         return f"{'_'.join(check.references.columns)}_in_{check.references.to}"
+    if check.unique_across_partitions:
+        return f"unique_{'_'.join(check.unique_across_partitions)}_across_partitions"
     return f"unique_{'_'.join(check.unique)}" if check.unique else check.rule
 
 
 def _dataset_parameters(check: DatasetCheck) -> Mapping[str, Any]:
-    if check.unique:
-        return {"columns": list(check.unique)}
+    if columns := check.unique or check.unique_across_partitions:
+        return {"columns": list(columns)}
     if check.row_count:
         return check.row_count.model_dump(exclude_none=True)
     if check.references:

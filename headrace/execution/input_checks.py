@@ -1,4 +1,4 @@
-"""Checks that compare a written, unpublished output with an input of its run."""
+"""Checks that compare a written, unpublished output with an input of its run, or with its other partitions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from headrace.stores.checks.audit import result
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-INPUT_KINDS = frozenset({"references", "reconcile"})
+ACROSS = "unique_across_partitions"
+INPUT_KINDS = frozenset({"references", "reconcile", ACROSS})
+
+_WRITTEN, _ROWS = "__headrace_written", "__headrace_rows"
 
 
 def checks_of_store(checks: Sequence[Check]) -> list[Check]:
@@ -27,20 +30,24 @@ def evaluated(
     checks: Sequence[Check],
     rows: DataFrame,
     input_of: Callable[[str], DataFrame],
+    others: Callable[[], DataFrame | None],
     *,
     totals_shown: bool,
 ) -> list[CheckResult]:
     """Return the results of the checks of INPUT_KINDS.
 
-    rows: all rows that the run has written. input_of: returns an input by its alias. totals_shown: False if a total may
-    be of a sensitive column. Raises InvalidCheck for a column that is missing.
+    rows: all rows that the run has written. input_of: returns an input by its alias. others: returns the published rows
+    of the partitions that the run has not written, None without any. totals_shown: False if a total may be of a
+    sensitive column. Raises InvalidCheck for a column that is missing.
     """
     from pyspark.errors import AnalysisException
 
     found = []
     for check in checks:
         try:
-            if check.kind == "references":
+            if check.kind == ACROSS:
+                found.append(_unique_across(check, rows, others()))
+            elif check.kind == "references":
                 found.append(_references(check, rows, input_of))
             else:
                 found.append(_reconcile(check, rows, input_of, totals_shown))
@@ -50,6 +57,20 @@ def evaluated(
                 f"Check {check.name} cannot be evaluated: {message} Correct its columns or expressions."
             ) from error
     return found
+
+
+def _unique_across(check: Check, rows: DataFrame, others: DataFrame | None) -> CheckResult:
+    """Count the written rows whose key another row has, written or published."""
+    from pyspark.sql import functions as F
+
+    key = list(map(quoted, check.parameters["columns"]))
+    known = rows.select(*key, F.lit(1).alias(_WRITTEN))
+    if others is not None:
+        known = known.unionByName(others.select(*key, F.lit(0).alias(_WRITTEN)))
+    repeated = known.groupBy(*key).agg(F.count("*").alias(_ROWS), F.sum(_WRITTEN).alias(_WRITTEN))
+    total = repeated.where(F.col(_ROWS) > 1).agg(F.coalesce(F.sum(_WRITTEN), F.lit(0)).alias(_ROWS)).first()
+    count = int(total[_ROWS]) if total is not None else 0
+    return result(check, count, count == 0, {})
 
 
 def _references(check: Check, rows: DataFrame, input_of: Callable[[str], DataFrame]) -> CheckResult:

@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 
 from headrace.catalog.column_lineage import LineageOfOutput
 from headrace.catalog.locators import JDBC_STORE
-from headrace.catalog.records import ResolvedInput, VersionDraft
+from headrace.catalog.records import ResolvedInput, Version, VersionDraft
 from headrace.catalog.schema import sensitive
 from headrace.catalog.sensitivity import cleared, sensitive_sources
 from headrace.context import current_context
@@ -37,6 +37,7 @@ from headrace.execution.run_tokens import run_environment
 from headrace.execution.writing import draft, with_input_checks, write
 from headrace.publishing.publication import generations, publish
 from headrace.publishing.runs import Attempt, attempt, record_inputs
+from headrace.queries.versions import published as published_rows_of
 from headrace.spark.progress import progress
 from headrace.spark.pushdown import database_reads
 from headrace.spark.session import configured, restarted_after_full_disk
@@ -131,6 +132,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                             each,
                             stores.named(output.store),
                             partial(computed.whole_input, stores),
+                            partial(_published_versions, engine, output),
                             totals_shown=not hidden,
                         )
                         for output, each in zip(plan.outputs, written, strict=True)
@@ -167,6 +169,10 @@ def _hidden(plan: ProcessPlan, pinned: PinnedInputs) -> frozenset[str]:
     read = [column for choice in pinned.all for column in choice.version.columns]
     written = [column for output in plan.outputs for column in output.record.columns]
     return sensitive([*read, *written])
+
+
+def _published_versions(engine: Engine, output: OutputPlan) -> list[Version]:
+    return [row.version for row in published_rows_of(engine, [output.record.key])]
 
 
 def _inherited(

@@ -84,16 +84,26 @@ def with_input_checks(
     written: tuple[str, list[WrittenVersion]],
     store: Store,
     input_of: Callable[[str], DataFrame],
+    published: Callable[[], Sequence[Version]],
     *,
     totals_shown: bool,
 ) -> tuple[str, list[WrittenVersion]]:
-    """Add the results of checks against inputs: one result for all partitions of the run."""
+    """Add the results of checks against inputs and other partitions: one result for all partitions of the run.
+
+    published: returns the published versions of the output.
+    """
     checks = [check for check in output.record.checks if check.kind in INPUT_KINDS]
     if not checks:
         return written
     tag, versions = written
     rows = store.read([_unpublished(output, tag, each) for each in versions])
-    results = evaluated(checks, rows, input_of, totals_shown=totals_shown)
+    replaced = {each.partition for each in versions}
+
+    def others() -> DataFrame | None:
+        kept = [each for each in published() if each.partition not in replaced]
+        return store.read(kept) if kept else None
+
+    results = evaluated(checks, rows, input_of, others, totals_shown=totals_shown)
     return tag, [replace(each, check_results=(*each.check_results, *results)) for each in versions]
 
 

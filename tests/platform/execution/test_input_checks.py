@@ -124,3 +124,39 @@ def test_a_column_that_the_input_lacks_is_named(tmp_path: Path, engine: Engine) 
 
     assert "Check customer_in_customers cannot be evaluated" in failure(result)
     assert "`number`" in failure(result)
+
+
+def test_a_key_is_unique_among_all_partitions(tmp_path: Path, engine: Engine) -> None:
+    declaration = """
+type: headrace.ExternalDataset
+attributes: {key: shop/feed, partitions: {type: static, keys: [a, b]}}
+---
+type: headrace.Dataset
+attributes:
+  key: shop/items
+  partitions: {type: static, keys: [a, b]}
+  sql: SELECT id FROM feed
+  checks: [{unique_across_partitions: [id]}]
+"""
+    shop = load_project(write_project(tmp_path / "project", "shop", declaration), engine)
+    feed = Feed(engine, tmp_path, "shop/feed", {"id": "bigint"})
+    feed.publish([{"id": 1}, {"id": 2}], "a")
+    feed.publish([{"id": 2}, {"id": 3}], "b")
+
+    assert checks(shop.materialize("shop/items", partitions=("a", "a"))) == {
+        "unique_id_across_partitions": True
+    }
+    assert checks(shop.materialize("shop/items", partitions=("b", "b"))) == {
+        "unique_id_across_partitions": False
+    }
+    feed.publish([{"id": 3}], "b")
+    assert checks(shop.materialize("shop/items", partitions=("b", "b"))) == {
+        "unique_id_across_partitions": True
+    }
+    # A partition that is computed again is not compared with its own version before.
+    assert checks(shop.materialize("shop/items", partitions=("a", "a"))) == {
+        "unique_id_across_partitions": True
+    }
+    feed.publish([{"id": 4}, {"id": 4}], "a")
+    [failed] = shop.materialize("shop/items", partitions=("a", "a"))
+    assert "unique_id_across_partitions (2 rows)" in failure(failed)
