@@ -111,8 +111,11 @@ class Database:
             relations = {}
             while found.next():
                 name = found.getString("TABLE_NAME")
+                found_in = str(found.getString("TABLE_SCHEM"))
+                if self.dialect.folding == "none":  # their case does not matter
+                    found_in, schema = found_in.lower(), schema.lower()
                 # Derby has no escape, so that `_` stands for any character.
-                if name.startswith(prefix) and found.getString("TABLE_SCHEM") == schema:
+                if name.startswith(prefix) and found_in == schema:
                     relations[name] = found.getString("TABLE_TYPE")
             found.close()
             return relations

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.connections.connection import Connection, connection
 from headrace.connections.database import Database, Value
 from headrace.connections.failures import explained
+from headrace.spark.errors import SchemaMismatch
 from headrace.spark.quoting import quoted
 
 if TYPE_CHECKING:
@@ -128,10 +129,9 @@ def rows_of(session: SparkSession, source: Source, known: State, columns: Mappin
     names = {name: own for name, (own, _) in present.items()}
     frame = selected(session, place, source.relation(place, known.snapshot), names, source)
     if source.watermark is not None and known.watermark is not None and known.snapshot is None:
-        own = _own(place, source.watermark)
-        name, type = next((name, type) for name, (column, type) in present.items() if column == own)
+        name = _named(names, place, source.watermark)
         value = F.col(quoted(name))
-        frame = frame.where(value.isNull() | (value <= F.lit(known.watermark).cast(type)))
+        frame = frame.where(value.isNull() | (value <= F.lit(known.watermark).cast(present[name][1])))
     by_name = {name.lower(): (name, type) for name, (_, type) in present.items()}
 
     def column(name: str, type: str) -> Column:
@@ -156,9 +156,8 @@ def selected(
     query = f"(SELECT {columns} FROM {relation}) {_ALIAS}"  # noqa: S608
     options: dict[str, str] = {}
     if source is not None and source.read is not None:
-        by = next(name for name, own in names.items() if own == _own(place, source.read.column))
         options = {
-            "partitionColumn": by,
+            "partitionColumn": _named(names, place, source.read.column),
             "lowerBound": source.read.lower,
             "upperBound": source.read.upper,
             "numPartitions": str(source.read.partitions),
@@ -198,6 +197,17 @@ def _loaded(
 def _own(place: Connection, column: str) -> str:
     """Return the database's name of a column as it is declared."""
     return place.dialect.parts(column)[-1]
+
+
+def _named(names: Mapping[str, str], place: Connection, column: str) -> str:
+    """Return a dataset's name of a column as it is declared. Raises SchemaMismatch if there is none."""
+    own = _own(place, column)
+    if own not in names.values():
+        raise SchemaMismatch(
+            f"The connection {place.name} finds no column {column}; there are {', '.join(names.values())}. Correct "
+            "`watermark`, or the `column` of `read`."
+        )
+    return next(name for name, each in names.items() if each == own)
 
 
 def _watermark(database: Database, source: Source) -> str:

@@ -40,6 +40,8 @@ class LandedFiles:
     location: str
     entries: tuple[Entry, ...]
 
+    row_count = None
+
     @property
     def place(self) -> tuple[str, str | None]:
         """The dataset and partition."""
@@ -80,6 +82,11 @@ class Landed(Protocol):
     @property
     def signature(self) -> str:
         """Changes with the data, and with its declaration."""
+        ...
+
+    @property
+    def row_count(self) -> int | None:
+        """The number of rows, if they were counted."""
         ...
 
 

@@ -67,16 +67,17 @@ def observe(
         engine: the catalog.
         external: the datasets; those with files at a declared location are observed.
         within: files not reached in this time are left for the next observation.
-        memory: avoids reading unchanged files without a version again in this process.
+        memory: of a process that observes again and again, which then does not read unchanged files without a version
+            again, and not count the rows of tables whose watermark has not changed.
     """
     register(engine, [plan.record for plan in external])
     rows = published(engine, [plan.record.key for plan in external])
     known = {(row.dataset, row.partition): row.version for row in rows}
     generations = {(row.dataset, row.partition): row.generation for row in rows}
-    memory = {} if memory is None else memory
     deadline = monotonic() + within.total_seconds()
     unreachable: dict[str, str] = {}
-    looks = [_look(plan, unreachable) for plan in external]
+    looks = [_look(plan, unreachable, counted=memory is None) for plan in external]
+    memory = {} if memory is None else memory
     problems = [problem for each in looks for problem in each.problems]
     waiting = [line for each in looks for line in each.waiting]
     drafts: list[VersionDraft] = []
@@ -113,8 +114,9 @@ def observe(
     return Observation(tuple(known.values()), tuple(new), tuple(problems), tuple(waiting), left)
 
 
-def _look(plan: ExternalPlan, unreachable: dict[str, str]) -> Listing:
-    """Look at a dataset. unreachable: why, by connection; a database that does not answer is asked once."""
+def _look(plan: ExternalPlan, unreachable: dict[str, str], *, counted: bool) -> Listing:
+    """Look at a dataset. unreachable: why, by connection; a database that does not answer is asked once. counted: count
+    the rows of tables with a watermark."""
     if not is_looked_at(plan):
         return Listing()
     problems: list[str] = []
@@ -125,7 +127,7 @@ def _look(plan: ExternalPlan, unreachable: dict[str, str]) -> Listing:
         if name in unreachable:
             raise StoreUnavailable(unreachable[name])
         try:
-            return Listing((look(plan, plan.source),))
+            return Listing((look(plan, plan.source, counted=counted),))
         except StoreUnavailable as error:
             unreachable[name] = str(error)
             raise

@@ -17,7 +17,7 @@ from headrace.catalog.records import CheckResult, CheckStatus, Column, VersionDr
 from headrace.catalog.schema import decimal_widens, schema_hash, widens
 from headrace.connections.connection import connection
 from headrace.connections.database import opened
-from headrace.connections.relations import OBSERVED, Source, columns_of, greatest, state
+from headrace.connections.relations import OBSERVED, Source, State, columns_of, greatest, state
 from headrace.execution.landed.contents import CHECK
 from headrace.execution.landed.versions import SIGNATURE
 from headrace.execution.plan import ExternalPlan
@@ -27,11 +27,13 @@ _DIGITS: Mapping[str, int] = {"boolean": 1, "tinyint": 2, "smallint": 4, "int": 
 
 @dataclass(frozen=True, slots=True)
 class LandedTable:
-    """A table or query with its change signature. mark: the greatest watermark, or the number of rows."""
+    """A table or query with its change signature. mark: the greatest watermark, or the number of rows; row_count: None
+    if they were not counted."""
 
     plan: ExternalPlan
     source: Source
     mark: str
+    row_count: int | None = None
 
     partition = None
 
@@ -59,13 +61,23 @@ class LandedTable:
         return sha256(json.dumps([*declared, self.mark]).encode()).hexdigest()
 
 
-def look(plan: ExternalPlan, source: Source) -> LandedTable:
-    """Look whether the table has changed. Raises SparkUnavailable, StoreUnavailable, StatementFailed."""
+def look(plan: ExternalPlan, source: Source, *, counted: bool) -> LandedTable:
+    """Look whether the table has changed. counted: count the rows also if there is a watermark.
+
+    Rows that are committed late have a smaller watermark than others: only their number shows them. Raises
+    SparkUnavailable, StoreUnavailable, StatementFailed.
+    """
     from headrace.spark.session import database_session
 
     with opened(connection(source.connection), database_session()) as database:
-        mark = str(state(database, source).rows) if source.watermark is None else greatest(database, source)
-    return LandedTable(plan, source, mark or "")
+        if source.watermark is not None and not counted:
+            return LandedTable(plan, source, greatest(database, source) or "")
+        return _looked(plan, source, state(database, source))
+
+
+def _looked(plan: ExternalPlan, source: Source, known: State) -> LandedTable:
+    mark = str(known.rows) if source.watermark is None else known.watermark or ""
+    return LandedTable(plan, source, mark, known.rows)
 
 
 def table_draft(looked: LandedTable, generation: int) -> VersionDraft:
@@ -76,8 +88,7 @@ def table_draft(looked: LandedTable, generation: int) -> VersionDraft:
     with opened(connection(source.connection), session) as database:
         known = state(database, source)
     types = {name: type for name, (_, type) in columns_of(session, source).items()}
-    mark = str(known.rows) if source.watermark is None else known.watermark or ""
-    signature = LandedTable(looked.plan, source, mark).signature
+    signature = _looked(looked.plan, source, known).signature
     identity = f"{signature}/{known.rows}/{generation}"
     return VersionDraft(
         dataset=record.key,
@@ -89,7 +100,7 @@ def table_draft(looked: LandedTable, generation: int) -> VersionDraft:
         row_count=known.rows,
         byte_size=0,
         file_count=0,
-        checksum=signature,
+        checksum=sha256(f"{signature}/{known.rows}".encode()).hexdigest(),
         idempotency_key=f"landed/{record.key}//{identity}",
         expected_generation=generation,
         checks=(_reads_as_declared(types, record.columns),),

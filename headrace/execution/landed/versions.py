@@ -60,7 +60,8 @@ def is_version(landed: Landed, version: Version | None) -> bool:
         REPORTED in version.metadata and version.location == landed.location
     ):
         return landed.modified_ns <= (version.created_at.timestamp() + _REPORTED_TO) * 1e9
-    return version.metadata.get(SIGNATURE) == landed.signature
+    same_rows = landed.row_count is None or landed.row_count == version.row_count
+    return version.metadata.get(SIGNATURE) == landed.signature and same_rows
 
 
 def has_same_content(found: VersionDraft, version: Version | None) -> bool:

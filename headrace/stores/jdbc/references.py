@@ -19,6 +19,9 @@ from headrace.stores.jdbc.tables import of_version, published_query
 from headrace.stores.protocol import LazySession, Reference
 
 _MARK = "headrace "
+_OTHER_COLUMNS = (
+    "42P16"  # PostgreSQL's SQLSTATE for a view that cannot be replaced by one without its columns
+)
 
 
 def update_view(
@@ -68,9 +71,11 @@ def _show(database: Database, place: Place, version: Version) -> bool:
     for way in ways[:-1]:
         try:
             database.execute(*way)
-        except StatementFailed:
-            continue  # the columns have changed
-        return True
+        except StatementFailed as error:
+            if error.state != _OTHER_COLUMNS:
+                raise
+        else:
+            return True
     database.execute(*ways[-1])
     return True
 
