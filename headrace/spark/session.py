@@ -37,8 +37,6 @@ DEFAULTS: Mapping[str, str] = {
 DRIVER_DEFAULTS: Mapping[str, str] = {
     # Version 1 moves a task's files into place only when the whole job commits.
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "1",
-    # It completes uploads instead of renaming (`committer.py`).
-    "spark.hadoop.fs.s3a.committer.name": "magic",
     # The run's log shows the progress.
     "spark.ui.showConsoleProgress": "false",
 }

@@ -22,7 +22,6 @@ from headrace.catalog.records import (
 from headrace.registration.declarations import register
 from headrace.settings import settings
 from headrace.severity import Severity
-from headrace.spark.session import DRIVER_DEFAULTS
 from tests.platform.connections.databases import Postgres, postgres_over_tcp
 from tests.platform.s3 import client
 from tests.platform.s3.server import Server, running
@@ -123,11 +122,7 @@ def s3a(bucket: str, s3: Server, request: pytest.FixtureRequest) -> Iterator[str
     if not client.is_available():
         pytest.skip(client.MISSING)
     spark: SparkSession = request.getfixturevalue("spark")
-    conf = {
-        key.removeprefix("spark.hadoop."): value
-        for key, value in {**DRIVER_DEFAULTS, **s3.conf}.items()
-        if key.startswith("spark.hadoop.fs.")
-    }
+    conf = {key.removeprefix("spark.hadoop."): value for key, value in s3.conf.items()}
     for key, value in conf.items():
         spark.conf.set(key, value)
     yield f"s3a://{bucket}"

@@ -13,7 +13,7 @@ from headrace.catalog.records import Check, Column, Version
 from headrace.files.filesystem import normalised
 from headrace.files.formats import PARQUET, file_format
 from headrace.files.opening import files_for
-from headrace.spark.committer import committing
+from headrace.spark.committer import require_committer
 from headrace.spark.failures import explained
 from headrace.stores.columns import schema_text
 from headrace.stores.data_files.first_rows import first_rows
@@ -65,7 +65,8 @@ class DataFileStore:
         stored = output or OutputFormat(PARQUET)
         file_format(stored.format)
         location = self.location(dataset, tag, stored.location)
-        with self.explained(location), committing(self._session, location):
+        with self.explained(location):
+            require_committer(self._session, location)
             files = files_for(location, self._session)
             files.require_writable(location)
             return write_version(

@@ -92,6 +92,18 @@ def test_no_object_is_copied(spark: SparkSession, s3a: str, bucket: str, s3: Ser
     assert not [key for key in s3.keys(bucket) if "__magic" in key or "_temporary" in key]
 
 
+def test_a_committer_that_renames_is_refused(spark: SparkSession, s3a: str, bucket: str, s3: Server) -> None:
+    setting = "spark.sql.sources.commitProtocolClass"
+    own = str(spark.conf.get(setting))
+    spark.conf.unset(setting)
+    try:
+        with pytest.raises(StoreUnavailable, match="Spark lacks the module hadoop-cloud"):
+            FilesStore(spark, s3a).write(spark.range(1), dataset=ORDERS, tag=new_tag())
+    finally:
+        spark.conf.set(setting, own)
+    assert s3.keys(bucket) == []
+
+
 def test_readers_start_no_spark(
     engine: Engine, warehouse: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
