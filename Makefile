@@ -14,7 +14,7 @@ PAGES := headrace/pages
 PAGES_JS := $(PAGES)/static/pages.js
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down clean test test-fast test-spark lint docs site wheel ui bench neo4j s3 lock install preflight browser
+.PHONY: help demo up down clean test test-fast test-spark lint docs site wheel ui bench neo4j s3 hdfs lock install preflight browser
 .PHONY: drivers
 
 help: ## List the targets
@@ -94,6 +94,9 @@ $(VENV)/s3/.complete: tests/platform/s3/pom.xml | install
 	@rm -rf $(@D)
 	@mvn -q -B -f $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(@D)
 	@touch $@
+
+hdfs: ## Fetch HDFS for its tests (Maven)
+	@mvn -q -B -f tests/platform/hdfs/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(VENV)/hdfs
 
 lock: install ## Resolve pyproject.toml into requirements.lock
 	@$(BIN)/uv pip compile pyproject.toml --group dev --group docs --universal --generate-hashes --upgrade --quiet \
