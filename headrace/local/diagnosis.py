@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import version
 from platform import python_version
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Engine
 
 from headrace.catalog.locators import FILES_STORE
+from headrace.connections.connection import connection
+from headrace.connections.database import opened
 from headrace.context import current_context
 from headrace.database.connection import connect
 from headrace.errors import CatalogError
 from headrace.files.filesystem import is_local, local_path, normalised
+from headrace.files.opening import files_for
 from headrace.nouns import counted
 from headrace.queries import pointers
 from headrace.queries.platform import platform_state
@@ -26,6 +31,9 @@ from headrace.spark.session import SparkResource
 from headrace.stores.references import update_references
 from headrace.stores.registry import STORES
 from headrace.stores.store import OpenStores
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 MIN_FREE_BYTES = 1_000_000_000  # of a local warehouse
 
@@ -80,7 +88,8 @@ def examine(
     except ResourceError as error:
         yield Finding("warehouse", Health.PROBLEM, str(error))
         return
-    yield _warehouse(normalised(current_context().settings.warehouse_uri))
+    yield _warehouse(normalised(current_context().settings.warehouse_uri), session)
+    yield from _connections(session)
     yield from _datasets(engine, stores, datasets, on_progress)
 
 
@@ -93,17 +102,34 @@ def _catalog(engine: Engine) -> Iterator[Finding]:
         yield Finding(f"sensor {each.sensor}", Health.WARNING, reason)
 
 
-def _warehouse(location: str) -> Finding:
+def _warehouse(location: str, session: SparkSession) -> Finding:
+    try:
+        files_for(location, session).require_writable(location)
+    except ResourceError as error:
+        return Finding("warehouse", Health.PROBLEM, str(error))
     if is_local(location):
-        free = shutil.disk_usage(local_path(location)).free
+        folder = local_path(location)
+        existing = next(each for each in (folder, *folder.parents) if each.exists())
+        if not os.access(existing, os.W_OK):
+            return Finding("warehouse", Health.PROBLEM, f"{existing} is not writable for this user")
+        free = shutil.disk_usage(existing).free
         if free < MIN_FREE_BYTES:
             return Finding(
                 "warehouse",
                 Health.WARNING,
-                f"{location} has only {free:,} bytes of free space: free some, or let "
-                "versions expire (`headrace retention`)",
+                f"{location} has only {free:,} bytes of free space: free some, or let versions expire "
+                "(`headrace retention`)",
             )
     return Finding("warehouse", Health.OK, location)
+
+
+def _connections(session: SparkSession) -> Iterator[Finding]:
+    for name in sorted(current_context().settings.connections):
+        try:
+            with opened(connection(name), session) as database:
+                yield Finding(f"connection {name}", Health.OK, database.dialect.name)
+        except ResourceError as error:
+            yield Finding(f"connection {name}", Health.PROBLEM, str(error))
 
 
 def _datasets(

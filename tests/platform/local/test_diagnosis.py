@@ -15,6 +15,7 @@ from headrace.cli import app
 from headrace.local.diagnosis import Health, examine
 from headrace.settings import settings
 from headrace.spark.errors import SparkUnavailable
+from tests.platform.connections.databases import configured, derby
 from tests.platform.projects import Project, load_project, write_project
 
 NUMBERS = """
@@ -91,3 +92,13 @@ def test_a_catalog_that_does_not_respond_is_a_problem(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("headrace.local.diagnosis.connect", refuse)
     assert found()["catalog"] == (Health.PROBLEM, "no response from localhost:1")
+
+
+@pytest.mark.usefixtures("engine", "spark")
+def test_each_connection_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unreachable = '[connections.old]\nurl = "jdbc:derby:memory:missing"\n'
+    with configured(monkeypatch, tmp_path, derby("crm") + unreachable):
+        healths = found()
+    assert healths["connection crm"] == (Health.OK, "Derby")
+    assert healths["connection old"][0] is Health.PROBLEM
+    assert "connection old" in healths["connection old"][1]
