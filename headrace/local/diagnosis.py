@@ -163,19 +163,18 @@ def _references(engine: Engine, stores: OpenStores, dataset: str) -> Iterator[Fi
 
 def _published(engine: Engine, stores: OpenStores, dataset: str) -> Iterator[Finding]:
     """Look for published versions whose rows are not there, or not as they were written."""
+    versions = [row.version for row in published(engine, [dataset]) if row.version.locator is not None]
     installed = STORES.names()
-    for row in published(engine, [dataset]):
-        version = row.version
-        if version.locator is None:
-            continue
-        if version.store not in installed:
-            yield Finding(
-                dataset,
-                Health.WARNING,
-                f"version {version.tag} is in the store {version.store}, which is not installed here",
-            )
-            return
-        try:
-            stores.read([version])
-        except ResourceError as error:
-            yield Finding(dataset, Health.PROBLEM, str(error))
+    for store in sorted({each.store for each in versions}.difference(installed)):
+        yield Finding(dataset, Health.WARNING, f"it is in the store {store}, which is not installed here")
+    readable = [each for each in versions if each.store in installed]
+    try:
+        if readable:
+            stores.read(readable)
+    except ResourceError:
+        # One by one, to name all that are wrong.
+        for version in readable:
+            try:
+                stores.read([version])
+            except ResourceError as error:
+                yield Finding(dataset, Health.PROBLEM, str(error))

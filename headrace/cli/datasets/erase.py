@@ -9,10 +9,10 @@ import typer
 from headrace.nouns import counted
 from headrace.terminal.arguments import AsJson, Dataset, Yes, current_user, examples
 from headrace.terminal.errors import warn
-from headrace.terminal.output import ago, emit, show, table
+from headrace.terminal.output import emit, show, table
 
 if TYPE_CHECKING:
-    from headrace.execution.erasure import AffectedRows
+    from headrace.execution.erasure import AffectedRows, AffectedVersion
 
 app = typer.Typer()
 
@@ -93,18 +93,19 @@ def _show(found: AffectedRows) -> None:
     if not found.versions:
         typer.echo("No version has such rows.")
         return
+    groups: dict[tuple[str, str], list[AffectedVersion]] = {}
+    for each in found.versions:
+        groups.setdefault((each.stored.version.dataset, each.action.value), []).append(each)
     rows = [
         (
-            each.stored.version.dataset,
-            each.stored.version.partition,
-            each.stored.version.tag,
-            ago(each.stored.version.created_at),
-            "unknown" if each.rows is None else f"{each.rows:,}",
-            each.action.value,
+            dataset,
+            action,
+            len(some),
+            "unknown" if any(each.rows is None for each in some) else sum(each.rows or 0 for each in some),
         )
-        for each in found.versions
+        for (dataset, action), some in groups.items()
     ]
-    show(table(["dataset", "partition", "version", "written", "#rows", "action"], rows))
+    show(table(["dataset", "action", "#versions", "#rows"], rows))
 
 
 def _facts(found: AffectedRows, dataset: str, *, erased: bool) -> dict[str, Any]:
