@@ -79,8 +79,9 @@ def erase(
         emit(_facts(found, dataset, erased=True))
     else:
         typer.echo(f"Erased {counted(found.row_count, 'row')} from {counted(len(erased), 'version')}.")
-    for key in sorted({each.stored.version.dataset for each in left}):
-        warn(f"{key} was computed from the rows: run `headrace materialize {key}`, and this command again")
+    if left:
+        keys = " ".join(sorted({each.stored.version.dataset for each in left}))
+        warn(f"computed from the rows: run `headrace materialize --stale {keys}`, and this command again")
     for key, count in found.sources.items():
         warn(
             f"{key} still has {counted(count, 'row')} of them, and the next run reads it: erase them there too"

@@ -228,6 +228,7 @@ def _version(row: VersionRow) -> tuple[object, ...]:
     version = row.version
     remarks = [
         *(["published now"] if row.published else []),
+        *([f"expired {ago(version.expired_at)}"] if version.expired_at else []),
         *([row.reason] if row.reason and version.outcome != "PUBLISHED" else []),
         *([f"warning: {', '.join(row.warning)}"] if row.warning else []),
         *([f"{row_count_text(row.quarantine_rows)} quarantined"] if row.quarantine_rows else []),

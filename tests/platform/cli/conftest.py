@@ -142,6 +142,7 @@ def stocked(shop: Engine, tmp_path: Path) -> tuple[Engine, UUID]:
     """Two versions of the raw dataset; two days made from the second by a run, one with a warning; the run's id."""
     files = tmp_path / "files"
     files.mkdir()
+    (files / "part-0.parquet").write_bytes(bytes(1234))
     put(shop, "shop/raw", "raw-1", location=files)
     second = put(shop, "shop/raw", "raw-2", rows=4, location=files).version
     run_id = uuid4()

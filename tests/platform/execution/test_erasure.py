@@ -248,7 +248,7 @@ def test_the_command_deletes_the_files_and_the_previews(
 
     assert done.exit_code == 1, done.output
     assert "Erased 2 rows from 2 versions." in done.stdout
-    assert "run `headrace materialize crm/totals`, and this command again" in done.stderr
+    assert "run `headrace materialize --stale crm/totals`, and this command again" in done.stderr
     warehouse = Path(settings().warehouse_uri.removeprefix("file://"))
     files = [file for key in ("people", "contacts") for file in (warehouse / "crm" / key).rglob("*.parquet")]
     assert files
