@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 
 from headrace.declarations.checks import DatasetCheck
 from headrace.declarations.declaration import (
+    FUNCTION,
     DatabaseSource,
     InputItem,
     Keep,
@@ -30,6 +31,7 @@ from headrace.declarations.notify import Notify
 from headrace.declarations.stated_lineage import StatedItem
 from headrace.declarations.trigger import TriggerItem
 from headrace.spark.engine import DEFAULT_ENGINE
+from headrace.execution.control_totals import ControlTotals
 
 Migration = Literal["legacy", "shadow", "migrated", "retired"]
 
@@ -197,8 +199,8 @@ class External(DatasetAttributes):
     format: Annotated[
         str,
         Field(
-            description="parquet, csv, json (an object a line) or orc; or whatever else it is (`db2`), whose versions "
-            "another program registers."
+            description="parquet, csv, json (an object a line) or orc; or whatever else it is (`fixed`, `db2`), which "
+            "a `reader` reads, or whose versions another program registers."
         ),
     ] = "parquet"
     location: Annotated[
@@ -229,5 +231,16 @@ class External(DatasetAttributes):
         Field(
             description="The jobs that write it (`LOAD_FLIGHTS`), or other processes by key (`DB2_SP/SALES.LOAD`)."
         ),
+    reader: Annotated[
+        str | None,
+        Field(
+            pattern=FUNCTION,
+            description="`module:function` that reads a format which Spark does not: it takes the session, the files' "
+            "locations and the options, and returns a DataFrame.",
+        ),
+    ] = None
+    control: Annotated[
+        ControlTotals | None, Field(description="What the sender states about the files, and is compared.")
+    ] = None
     ] = Field(default_factory=list)
     partitions: Annotated[Partitions | None, Field(description="Its partitions. Default: none.")] = None

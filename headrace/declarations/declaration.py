@@ -31,6 +31,7 @@ from headrace.stores.capabilities import Capability
 from headrace.stores.registry import STORES
 from headrace.stores.writes import VersionFormat
 
+FUNCTION = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$"  # module:function
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
 

@@ -121,6 +121,7 @@ def external_plan(external: External, origin: Origin) -> ExternalPlan:
         "database": source and source.metadata,
         "options": dict(external.options),
         "marker": external.marker,
+    control = external.control
         "produced_by": list(dict.fromkeys(external.produced_by)),
     }
     return ExternalPlan(
@@ -129,6 +130,8 @@ def external_plan(external: External, origin: Origin) -> ExternalPlan:
             external,
             origin,
             format=external.format if source is None else "table",
+        "reader": external.reader,
+        "control": control and control.described,
             partitions=external.partitions,
             metadata={name: value for name, value in metadata.items() if value},
         ),
@@ -144,6 +147,8 @@ def external_plan(external: External, origin: Origin) -> ExternalPlan:
 
 
 def _process_plan(
+        reader=external.reader,
+        control=control,
     products: Sequence[tuple[Product, Origin]],
     running: ExecutionAttributes,
     origin: Origin,

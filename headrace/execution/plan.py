@@ -16,6 +16,7 @@ from headrace.catalog.column_lineage import ColumnLineage
 from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.records import DatasetRecord, ProcessRecord
 from headrace.connections.relations import Source
+from headrace.execution.control_totals import ControlTotals
 from headrace.execution.notices import Notice
 from headrace.spark.engine import DEFAULT_ENGINE
 
@@ -212,8 +213,9 @@ class ExternalPlan:
     """A dataset written by another system.
 
     location: where its files land, as declared; options: for Spark's reader; marker: the file without which a directory
-    is incomplete; source: the table or query of a database that it is instead. produced_by: the external processes that
-    write it, as declared.
+    is incomplete; reader: `module:function`, if Spark does not read the format; control: what the sender states;
+    source: the table or query of a database that it is instead. produced_by: the external processes that write it, as
+    declared.
     """
 
     record: DatasetRecord
@@ -228,3 +230,5 @@ class ExternalPlan:
 
 
 Plan = ProcessPlan | ExternalPlan
+    reader: str | None = None
+    control: ControlTotals | None = None

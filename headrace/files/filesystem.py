@@ -102,6 +102,14 @@ class Files(Protocol):
         """
 
 
+def file_locations(files: Files, location: str) -> list[str]:
+    """Return the location of each data file at a location, without reading the files."""
+    names = [entry.name for entry in files.listing(location)]
+    if names == [location.rpartition("/")[2]] and not files.exists(f"{location}/{names[0]}"):
+        return [location]
+    return [f"{location}/{name}" for name in names]
+
+
 def normalised(uri: str) -> str:
     """Normalise a warehouse setting to a prefix of locations: file: URIs decoded, no trailing slash."""
     return (unquote(uri) if is_local(uri) else uri).rstrip("/")

@@ -34,6 +34,16 @@ class CorruptInput(ResourceError):
     failure_kind = "INPUT"
 
 
+class ReaderFailed(ResourceError):
+    """A project's own reader raised an exception, the cause of this one."""
+
+    failure_kind = "INPUT"
+
+
+class UnusableFunction(ResourceError):
+    """A function that a project declares, such as a reader, cannot be imported, or returns something else."""
+
+
 class InvalidCheck(ResourceError):
     """A check cannot be evaluated on this dataset: unknown kind, wrong parameters, wrong column type."""
 

@@ -202,6 +202,14 @@ def database_session() -> SparkSession:
     )
 
 
+def reader_session() -> SparkSession:
+    """Return a session for a project's own readers, and for the totals of landed files, like `file_session`."""
+    return _local_session(
+        "Spark Connect cannot observe files with a `reader` or control totals; set spark.master instead of "
+        "spark.remote."
+    )
+
+
 def _local_session(refusal: str) -> SparkSession:
     if current_context().settings.spark.remote:
         raise SparkUnavailable(refusal)

@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from headrace.catalog.records import CheckResult, CheckStatus, Column
 from headrace.catalog.schema import decimal_widens, sensitive
+from headrace.execution.landed.control import Counts
 from headrace.execution.landed.files import LandedFiles
 from headrace.execution.landed.text import DeclarationMismatch, csv_rows, json_rows
 from headrace.files.filesystem import StoredFile
@@ -21,12 +22,14 @@ CHECK = "reads_as_declared"
 class Reading:
     """Combined content of files. columns: the declared ones or, if none are declared, those of the first file.
 
-    The check warns about undeclared columns in the files, which are ignored.
+    The check warns about undeclared columns in the files, which are ignored. counted: what is compared with control
+    totals, if it was counted together with the rows.
     """
 
     row_count: int
     columns: tuple[Column, ...]
     check: CheckResult
+    counted: tuple[Counts, ...] = ()
 
 
 def read(landed: LandedFiles, stored: Sequence[StoredFile]) -> Reading:
@@ -82,7 +85,7 @@ def _read(
     if not columns:
         return contents.row_count, _own_columns(contents.types, keys), set()
     types = _by_position(contents.types, columns) if format == "orc" else contents.types
-    return contents.row_count, columns, _compared(format, types, columns, keys)
+    return contents.row_count, columns, compared(format, types, columns, keys)
 
 
 def _folder_keys(name: str, options: Mapping[str, str]) -> list[str]:
@@ -116,10 +119,10 @@ def _by_position(types: Mapping[str, str], columns: Sequence[Column]) -> Mapping
     return {column.name: type_ for column, type_ in zip(columns, types.values(), strict=False)}
 
 
-def _compared(
+def compared(
     format: str, types: Mapping[str, str], columns: Sequence[Column], keys: Sequence[str]
 ) -> set[str]:
-    """Return the undeclared names. Like in Spark, names are case-insensitive."""
+    """Return the undeclared names. Like in Spark, names are case-insensitive. Raises DeclarationMismatch."""
     found = {name.lower(): type_ for name, type_ in types.items()}
     declared = {column.name.lower(): column for column in columns if column.name not in keys}
     missing = [f"{column.name} is missing" for name, column in declared.items() if name not in found]

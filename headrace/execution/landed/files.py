@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Protocol
 
@@ -31,7 +31,7 @@ _LISTINGS = 16  # directories listed concurrently; listing an object store is mo
 class LandedFiles:
     """The unread data files of a dataset, or of one of its partitions, with their change signature.
 
-    filesystem: where they are stored; entries: the files, by name.
+    filesystem: where they are stored; entries: the files, by name; control: the control file beside them.
     """
 
     plan: ExternalPlan
@@ -39,6 +39,7 @@ class LandedFiles:
     filesystem: Files
     location: str
     entries: tuple[Entry, ...]
+    control: ControlFile | None = None
 
     row_count = None
 
@@ -58,7 +59,26 @@ class LandedFiles:
         record = self.plan.record
         declared = (record.format, schema_hash(record.columns), sorted(self.plan.options.items()))
         files = [(entry.name, entry.byte_size, entry.modified_ns) for entry in self.entries]
-        return sha256(json.dumps([self.location, declared, files]).encode()).hexdigest()
+        signed: list[object] = [self.location, declared, files]
+        if self.plan.reader is not None or self.plan.control is not None:
+            signed += [self.plan.reader, self.plan.control and self.plan.control.described]
+        if self.control is not None:
+            signed += [self.control.location, self.control.entry.byte_size, self.control.entry.modified_ns]
+        return sha256(json.dumps(signed).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class ControlFile:
+    """A control file, unread."""
+
+    filesystem: Files
+    location: str
+    entry: Entry
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Return True if it is still the file that was listed."""
+        return self.filesystem.listing(self.location) == [self.entry]
 
 
 class Landed(Protocol):
@@ -103,8 +123,9 @@ class Listing:
 
 
 def is_looked_at(plan: ExternalPlan) -> bool:
-    """Return True if the dataset is in a database, or has files of a known format at a declared location."""
-    return plan.source is not None or (plan.location is not None and plan.record.format in FORMATS)
+    """Return True if the dataset is in a database, or has files of a format that is read at a declared location."""
+    is_read = plan.record.format in FORMATS or plan.reader is not None
+    return plan.source is not None or (plan.location is not None and is_read)
 
 
 def not_looked_at(external: Sequence[ExternalPlan]) -> str | None:
@@ -125,14 +146,7 @@ def list_landed(plan: ExternalPlan, location: str) -> Listing:
     A relative location is below the state folder. One that Hadoop reads starts Spark, once per process.
     Raises SparkUnavailable, StoreUnavailable.
     """
-    if is_local(location):
-        files: Files = LocalFiles()
-        location = f"file://{current_context().settings.home.resolve() / local_path(location)}"
-    else:
-        from headrace.spark.session import file_session
-
-        files = files_for(location, file_session)
-        location = location.rstrip("/")
+    files, location = _opened(location)
     places: list[tuple[str, str | None]] = []
     problems = []
     for place, key in _places(location, files):
@@ -150,12 +164,30 @@ def list_landed(plan: ExternalPlan, location: str) -> Listing:
     )
 
 
+def _opened(location: str) -> tuple[Files, str]:
+    """Return the filesystem of a declared location, and the location there."""
+    if is_local(location):
+        return LocalFiles(), f"file://{current_context().settings.home.resolve() / local_path(location)}"
+    from headrace.spark.session import file_session
+
+    return files_for(location, file_session), location.rstrip("/")
+
+
 def _landed(plan: ExternalPlan, files: Files, location: str, partition: str | None) -> LandedFiles | str:
     """Return the files landed at a place, or why there is no version yet."""
     if plan.marker and not files.exists(f"{location}/{plan.marker}"):
         return f"{plan.record.key}: {location} has no {plan.marker} yet"
     found = files.listing(location)
-    return LandedFiles(plan, partition, files, location, tuple(found)) if found else _nothing(plan, location)
+    if not found:
+        return _nothing(plan, location)
+    landed = LandedFiles(plan, partition, files, location, tuple(found))
+    if plan.control is None or plan.control.location is None:
+        return landed
+    beside, stated_at = _opened(plan.control.location.replace(PARTITION, partition or ""))
+    control = beside.listing(stated_at)
+    if not control:
+        return f"{plan.record.key}: {location} has no control file {stated_at} yet"
+    return replace(landed, control=ControlFile(beside, stated_at, control[0]))
 
 
 def _nothing(plan: ExternalPlan, location: str) -> str:

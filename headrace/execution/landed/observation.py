@@ -18,7 +18,7 @@ from headrace.execution.plan import ExternalPlan
 from headrace.publishing.publication import publish
 from headrace.queries import published
 from headrace.registration.declarations import register
-from headrace.spark.errors import ResourceError, StoreUnavailable
+from headrace.spark.errors import ResourceError, StoreUnavailable, UnusableFunction
 from headrace.spark.failures import explained
 
 
@@ -151,7 +151,8 @@ def _isolated(plan: ExternalPlan, problems: list[str]) -> Iterator[None]:
         with explained(f"{record.key} at {plan.location}"):
             yield
     except Exception as error:
-        if plan.source is not None and isinstance(error, ResourceError):
+        is_understood = plan.source is not None or isinstance(error, UnusableFunction)
+        if is_understood and isinstance(error, ResourceError):
             problems.append(f"{record.key} could not be observed: {error}")
             return
         problems.append(

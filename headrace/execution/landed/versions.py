@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 
-from headrace.catalog.records import Version, VersionDraft
+from headrace.catalog.records import CheckResult, CheckStatus, Version, VersionDraft
 from headrace.catalog.schema import schema_hash
 from headrace.events.scheduler_versions import REPORTED
-from headrace.execution.landed.contents import read
+from headrace.execution.landed.contents import Reading, read
+from headrace.execution.landed.control import CHECK as CONTROL
+from headrace.execution.landed.control import control_totals, sums_of_files, unsummable
+from headrace.execution.landed.custom import read_by_reader
 from headrace.execution.landed.files import Landed, LandedFiles
+from headrace.execution.landed.text import DeclarationMismatch
+from headrace.files.filesystem import StoredFile
 from headrace.files.sizes import size_of
+from headrace.spark.readers import READER
 
 SIGNATURE = "files_signature"
 _REPORTED_TO = 2.0  # seconds: reported times have a resolution of one second
@@ -23,7 +30,12 @@ def draft(landed: LandedFiles, generation: int) -> VersionDraft | None:
     """
     record = landed.plan.record
     stored = landed.filesystem.data_files(landed.location)
-    reading = read(landed, stored)
+    reading = read_by_reader(landed, stored) if landed.plan.reader else read(landed, stored)
+    checks = [reading.check]
+    if landed.plan.control is not None and reading.check.status is not CheckStatus.FAIL:
+        checks.append(_controlled(landed, stored, reading))
+    if landed.control is not None and not landed.control.is_unchanged:
+        return None
     if tuple(landed.filesystem.listing(landed.location)) != landed.entries:
         return None
     size = size_of(stored)
@@ -44,20 +56,40 @@ def draft(landed: LandedFiles, generation: int) -> VersionDraft | None:
         checksum=checksum,
         idempotency_key=f"landed/{record.key}/{landed.partition or ''}/{identity}",
         expected_generation=generation,
-        checks=(reading.check,),
-        metadata={**record.metadata, "options": dict(landed.plan.options), SIGNATURE: landed.signature},
+        checks=tuple(checks),
+        metadata={
+            **record.metadata,
+            "options": dict(landed.plan.options),
+            **({READER: landed.plan.reader} if landed.plan.reader else {}),
+            SIGNATURE: landed.signature,
+        },
     )
+
+
+def _controlled(landed: LandedFiles, stored: Sequence[StoredFile], reading: Reading) -> CheckResult:
+    """Compare with what the sender states."""
+    totals = landed.plan.control.totals if landed.plan.control else ()
+    if problem := unsummable(reading.columns, list(totals)):
+        return CheckResult(CONTROL, CheckStatus.FAIL, detail={"totals": problem})
+    try:
+        counts = reading.counted or (sums_of_files(landed, reading.columns, reading.row_count),)
+    except DeclarationMismatch as wrong:
+        return CheckResult(CONTROL, CheckStatus.FAIL, detail={"totals": str(wrong)})
+    return control_totals(landed, stored, reading.columns, counts)
 
 
 def is_version(landed: Landed, version: Version | None) -> bool:
     """Return True if the files are this version, judging by sizes, times and declaration.
 
-    A version reported by the producer counts as these files, unless they have changed since.
+    A version reported by the producer counts as these files, unless they have changed since, or the declaration says
+    how to read or verify them.
     """
     if version is None:
         return False
-    if isinstance(landed, LandedFiles) and (
-        REPORTED in version.metadata and version.location == landed.location
+    if (
+        isinstance(landed, LandedFiles)
+        and (landed.plan.reader, landed.plan.control) == (None, None)
+        and (REPORTED in version.metadata and version.location == landed.location)
     ):
         return landed.modified_ns <= (version.created_at.timestamp() + _REPORTED_TO) * 1e9
     same_rows = landed.row_count is None or landed.row_count == version.row_count
@@ -65,10 +97,14 @@ def is_version(landed: Landed, version: Version | None) -> bool:
 
 
 def has_same_content(found: VersionDraft, version: Version | None) -> bool:
-    """Return True if a version has the same content, read in the same way: the files were only rewritten."""
-    return version is not None and _as_read(found) == _as_read(version)
+    """Return True if a version has the same content, read in the same way: the files were only rewritten.
+
+    A version of the same content whose check fails is another one: its sender has corrected the control totals.
+    """
+    is_wrong = any(check.status is CheckStatus.FAIL for check in found.checks)
+    return version is not None and not is_wrong and _as_read(found) == _as_read(version)
 
 
 def _as_read(version: Version | VersionDraft) -> tuple[object, ...]:
-    options = version.metadata.get("options")
-    return version.checksum, version.location, version.format, options, schema_hash(version.columns)
+    read_by = version.metadata.get("options"), version.metadata.get(READER)
+    return version.checksum, version.location, version.format, read_by, schema_hash(version.columns)

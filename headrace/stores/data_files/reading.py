@@ -9,11 +9,14 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from headrace.catalog.records import Column, Version
+from headrace.catalog.schema import sensitive
+from headrace.files.filesystem import file_locations
 from headrace.files.formats import foreign_reader_options, reads_as
 from headrace.files.opening import files_for
-from headrace.spark.errors import CorruptInput, StoreUnavailable
+from headrace.spark.errors import CorruptInput, ReaderFailed, StoreUnavailable
 from headrace.spark.failures import corrupt, explained
 from headrace.spark.quoting import quoted
+from headrace.spark.readers import READER, frame_of, message_of, with_columns
 from headrace.stores.columns import converted, merged_columns, schema_text, type_text
 from headrace.stores.data_files.options import reader_options
 from headrace.stores.protocol import LazySession
@@ -36,7 +39,8 @@ def read_versions(session: SparkSession, versions: Sequence[Version]) -> DataFra
     for version in versions:
         layout = () if _reads_as(version, columns) else tuple((c.name, c.type) for c in version.columns)
         options = tuple(sorted(_options(version).items()))
-        groups.setdefault((version.format, options, layout), []).append(version)
+        reader = version.metadata.get(READER)
+        groups.setdefault((version.format, reader, options, layout), []).append(version)
     frames = [_scan(session, group, columns) for group in groups.values()]
     return reduce(lambda one, other: one.unionByName(other), frames)
 
@@ -79,6 +83,8 @@ def require_sizes(version: Version, sizes: Sequence[int]) -> None:
 def _reads_as(version: Version, columns: Sequence[Column]) -> bool:
     """Return True if the version's files can be read with these columns; otherwise they are converted afterwards."""
     types = {c.name: c.type for c in columns}
+    if READER in version.metadata:
+        return False
     return version.format != _BY_POSITION and all(
         types[c.name] == c.type or reads_as(c.type, types[c.name]) for c in version.columns
     )
@@ -113,7 +119,10 @@ def _scan(session: SparkSession, versions: Sequence[Version], columns: Sequence[
     first = versions[0]
     read = columns if _reads_as(first, columns) else first.columns
     with explained(f"reading {first.dataset}", versions):
-        frame = scan(session, first.format, read, _options(first), [v.location for v in versions])
+        if READER in first.metadata:
+            frame = _read_by_reader(session, versions)
+        else:
+            frame = scan(session, first.format, read, _options(first), [v.location for v in versions])
         present = frame.columns
     if tuple(c.name for c in columns) == tuple(present) and read is columns:
         return frame
@@ -132,9 +141,25 @@ def _scan(session: SparkSession, versions: Sequence[Version], columns: Sequence[
     )
 
 
+def _read_by_reader(session: SparkSession, versions: Sequence[Version]) -> DataFrame:
+    """Return the frame of the project's own reader over the files of the versions."""
+    first = versions[0]
+    files = [
+        file for each in versions for file in file_locations(files_for(each.location, session), each.location)
+    ]
+    try:
+        frame = frame_of(session, first.metadata[READER], files, _options(first))
+    except ReaderFailed as error:
+        reason = message_of(error, shown=not sensitive(first.columns))
+        raise corrupt(first, first.location, reason) from error
+    return with_columns(frame, first.columns)
+
+
 def _options(version: Version) -> dict[str, str]:
     """Return the reader's options: those stored with the version, otherwise those of Headrace's own files."""
     kept = version.metadata.get("options")
     if kept is None:
         return reader_options(OutputFormat(version.format), len(version.columns))
+    if READER in version.metadata:
+        return {name: str(value) for name, value in kept.items()}
     return foreign_reader_options(version.format, {name: str(value) for name, value in kept.items()})

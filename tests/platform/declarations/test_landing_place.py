@@ -6,6 +6,7 @@ from headrace.execution.plan import ExternalPlan
 from tests.platform.declarations.conftest import Project
 
 DAILY = "partitions: {type: daily, start: 2026-01-01}"
+CONTROL = "{rows: 'N=(.*)', location: "
 COLUMNS = "schema: {columns: {id: int}}"
 
 
@@ -23,6 +24,27 @@ def declared(*attributes: str) -> str:
         (["format: json", "location: orders.json"], None, "schema"),
         (["marker: _SUCCESS"], "marker", "`location` is missing"),
         (["location: orders", "marker: done/_SUCCESS"], "marker", "has the wrong form"),
+        (["reader: copybook:accounts", "format: fixed"], "reader", "`location` is missing"),
+        (["reader: copybook.py", "format: fixed"], "reader", "has the wrong form"),
+        (["reader: copybook:accounts", "location: a"], "reader", "Spark reads parquet by itself"),
+        (
+            ["control: {rows: 'N=(\\d+)'}", "location: a", "format: db2"],
+            "control",
+            "format 'db2' are not read",
+        ),
+        (["control: {rows: 'N=(\\d+)'}", "location: a"], "control", "is a row to Spark"),
+        ([f"control: {CONTROL}'n_{{partition}}.ctl'}}", "location: a"], "control", "if, and only if"),
+        ([f"control: {CONTROL}a/n.ctl}}", "location: a/"], "control", "is among the data files"),
+        (
+            [f"control: {CONTROL}n.ctl, totals: {{id: '(.)', x: '(.)'}}}}", "location: a", COLUMNS],
+            "control",
+            "x",
+        ),
+        (["control: {rows: 'N=\\d+'}", "location: a"], "control", "has 0 groups"),
+        (["control: {rows: 'N=(\\d+'}", "location: a"], "control", "is not a regular expression"),
+        (["control: {encoding: ebcdic, rows: '(.)'}", "location: a"], "control", "is not an encoding"),
+        (["control: {location: a.ctl}", "location: a"], "control", "needs `rows`, `totals` or `checksum`"),
+        (["control: {checksum: '(.*)'}", "location: a"], "control", "a file cannot state its own `checksum`"),
     ],
 )
 def test_what_does_not_go_together(
@@ -33,7 +55,7 @@ def test_what_does_not_go_together(
     assert words in f"{problem.field}: {problem.message}"
     if field:
         line = next(n for n, text in enumerate(attributes, 4) if text.startswith(field))
-        assert (problem.field, problem.line) == (field, line)
+        assert (str(problem.field).partition(".")[0], problem.line) == (field, line)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +67,8 @@ def test_what_does_not_go_together(
         ["location: 's3a://feed/{partition}/orders_{partition}.parquet'", DAILY],
         ["format: json", "location: orders.json", COLUMNS],
         ["format: db2", "location: PROD.ORDERS", DAILY],
+        ["format: fixed", "reader: copybook:orders", "location: 'orders_{partition}'", DAILY],
+        [f"control: {CONTROL}a/_n.ctl, totals: {{id: '(.*)'}}}}", "location: a", COLUMNS],
     ],
 )
 def test_what_does(project: Project, attributes: list[str]) -> None:
