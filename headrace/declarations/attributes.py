@@ -11,6 +11,7 @@ from headrace.declarations.checks import DatasetCheck
 from headrace.declarations.declaration import (
     FUNCTION,
     DatabaseSource,
+    Extract,
     InputItem,
     Keep,
     Key,
@@ -30,8 +31,8 @@ from headrace.declarations.incremental import Incremental
 from headrace.declarations.notify import Notify
 from headrace.declarations.stated_lineage import StatedItem
 from headrace.declarations.trigger import TriggerItem
-from headrace.spark.engine import DEFAULT_ENGINE
 from headrace.execution.control_totals import ControlTotals
+from headrace.spark.engine import DEFAULT_ENGINE
 
 Migration = Literal["legacy", "shadow", "migrated", "retired"]
 
@@ -133,6 +134,10 @@ class Product(DatasetAttributes):
             "`{customers: customer_id}`."
         ),
     ] = Field(default_factory=dict)
+    extract: Annotated[
+        Extract | None,
+        Field(description="Files for other systems in another format, written before it is published."),
+    ] = None
     keep: Annotated[
         Keep | None,
         Field(description="Which versions stay; the others expire. Default: all stay."),
@@ -226,11 +231,6 @@ class External(DatasetAttributes):
     options: Annotated[dict[str, OptionText], Field(description="Options of Spark's reader.")] = Field(
         default_factory=dict
     )
-    produced_by: Annotated[
-        list[str],
-        Field(
-            description="The jobs that write it (`LOAD_FLIGHTS`), or other processes by key (`DB2_SP/SALES.LOAD`)."
-        ),
     reader: Annotated[
         str | None,
         Field(
@@ -242,5 +242,10 @@ class External(DatasetAttributes):
     control: Annotated[
         ControlTotals | None, Field(description="What the sender states about the files, and is compared.")
     ] = None
+    produced_by: Annotated[
+        list[str],
+        Field(
+            description="The jobs that write it (`LOAD_FLIGHTS`), or other processes by key (`DB2_SP/SALES.LOAD`)."
+        ),
     ] = Field(default_factory=list)
     partitions: Annotated[Partitions | None, Field(description="Its partitions. Default: none.")] = None

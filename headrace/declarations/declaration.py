@@ -512,6 +512,20 @@ class Keep(Part):
         return self
 
 
+class Extract(Part):
+    """Files for other systems, written beside each version in a format that Spark does not write."""
+
+    writer: Annotated[
+        str, Field(pattern=FUNCTION, description="`module:function` that writes a frame to a location.")
+    ]
+    location: Annotated[
+        str, Field(description="Folder of the extracts, each in a folder of its own; with `{partition}`.")
+    ]
+    options: Annotated[dict[str, OptionText], Field(description="Passed to the writer.")] = Field(
+        default_factory=dict
+    )
+
+
 class Retry(Part):
     """Retries of a failed run."""
 

@@ -46,7 +46,15 @@ from headrace.declarations.steps import (
     sql_piece,
     step_piece,
 )
-from headrace.execution.plan import ExternalPlan, InputPlan, OutputPlan, PartitionPlan, ProcessPlan
+from headrace.execution.plan import (
+    PARTITION,
+    ExternalPlan,
+    ExtractPlan,
+    InputPlan,
+    OutputPlan,
+    PartitionPlan,
+    ProcessPlan,
+)
 from headrace.execution.transform import Pipeline
 from headrace.stores.capabilities import Capability
 from headrace.stores.registry import STORES
@@ -113,6 +121,7 @@ def external_plan(external: External, origin: Origin) -> ExternalPlan:
     """Build the plan of a dataset written by another system. Raises DeclarationError."""
     check_location(external, origin)
     source = database_source(external, origin)
+    control = external.control
     partitions = _partitions(external.partitions, origin)
     _no_run_limits(external, origin)
     metadata = {
@@ -121,7 +130,8 @@ def external_plan(external: External, origin: Origin) -> ExternalPlan:
         "database": source and source.metadata,
         "options": dict(external.options),
         "marker": external.marker,
-    control = external.control
+        "reader": external.reader,
+        "control": control and control.described,
         "produced_by": list(dict.fromkeys(external.produced_by)),
     }
     return ExternalPlan(
@@ -130,8 +140,6 @@ def external_plan(external: External, origin: Origin) -> ExternalPlan:
             external,
             origin,
             format=external.format if source is None else "table",
-        "reader": external.reader,
-        "control": control and control.described,
             partitions=external.partitions,
             metadata={name: value for name, value in metadata.items() if value},
         ),
@@ -139,6 +147,8 @@ def external_plan(external: External, origin: Origin) -> ExternalPlan:
         location=external.location,
         options=external.options,
         marker=external.marker,
+        reader=external.reader,
+        control=control,
         source=source,
         produced_by=tuple(dict.fromkeys(external.produced_by)),
         freshness=_freshness(external, origin),
@@ -147,8 +157,6 @@ def external_plan(external: External, origin: Origin) -> ExternalPlan:
 
 
 def _process_plan(
-        reader=external.reader,
-        control=control,
     products: Sequence[tuple[Product, Origin]],
     running: ExecutionAttributes,
     origin: Origin,
@@ -337,11 +345,19 @@ def _output(
     inputs: Sequence[InputPlan],
 ) -> OutputPlan:
     key_column = partition_column(running.partitions) if running.partitions else None
+    extract = product.extract
+    if extract is not None and (PARTITION in extract.location) != (running.partitions is not None):
+        raise part.error(
+            ("extract", "location"),
+            f"{PARTITION} belongs in it if, and only if, the dataset has partitions",
+            "Give the folder of one partition's extracts.",
+        )
     store, (format, written_as) = product.output.store, product.output.written_as
     kept = {
         "warehouse": product.output.base_uri(product.key),
         "store": store if store != FILES_STORE else None,
         "keep": product.keep and product.keep.model_dump(exclude_none=True),
+        "extract": extract and extract.model_dump(),
     }
     record = dataset_record(
         product,
@@ -390,6 +406,7 @@ def _output(
         freshness=_freshness(product, part),
         notices=tuple(one.notice for one in product.notify),
         adds_partitions=_added_partitions(product, record, part),
+        extract=ExtractPlan(**extract.model_dump()) if extract is not None else None,
         lineage=stated_lineage(product.lineage, inputs, [each.name for each in record.columns], part),
     )
 

@@ -25,6 +25,7 @@ from headrace.database.connection import connect
 from headrace.database.ids import run_id
 from headrace.execution.column_lineage import inherited_sources, inheriting
 from headrace.execution.computation import compute, lineage_of
+from headrace.execution.extracts import complete_extracts, write_extracts
 from headrace.execution.failures import explained_errors, raising_failures, with_location
 from headrace.execution.incremental.intake import intake
 from headrace.execution.masking import without_sensitive_values
@@ -137,6 +138,10 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                         )
                         for output, each in zip(plan.outputs, written, strict=True)
                     ]
+                    extracts = {
+                        output.record.key: write_extracts(session, output, *each, stores.named(output.store))
+                        for output, each in zip(plan.outputs, written, strict=True)
+                    }
             drafts = [
                 draft(
                     plan,
@@ -147,11 +152,13 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                     expected[output.record.key, version.partition],
                     current,
                     lineages[output.record.key],
+                    extracts[output.record.key],
                 )
                 for output, (tag, versions) in zip(plan.outputs, written, strict=True)
                 for version in versions
             ]
             published = _publish(engine, plan, current, drafts)
+            complete_extracts(session, [item.version for each in published for item in each.visible])
             # Within the attempt: it succeeds only once Dagster has the report, so a retry of a run that died in between
             # uses the same idempotency key and gets the existing version.
             yield from report(

@@ -134,6 +134,15 @@ class IncrementalPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class ExtractPlan:
+    """Files for other systems: the function that writes them (`module:function`), and the folder of their tags."""
+
+    writer: str
+    location: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class OutputPlan:
     """One output dataset: its record, how it is written, and whether a breaking schema change may be published.
 
@@ -152,6 +161,7 @@ class OutputPlan:
     notices: tuple[Notice, ...] = ()
     adds_partitions: Mapping[str, str] = field(default_factory=dict)
     lineage: tuple[ColumnLineage, ...] = ()
+    extract: ExtractPlan | None = None
 
     @property
     def key(self) -> dg.AssetKey:
@@ -223,6 +233,8 @@ class ExternalPlan:
     location: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     marker: str | None = None
+    reader: str | None = None
+    control: ControlTotals | None = None
     source: Source | None = None
     produced_by: Sequence[str] = ()
     freshness: FreshnessPolicy | None = None
@@ -230,5 +242,3 @@ class ExternalPlan:
 
 
 Plan = ProcessPlan | ExternalPlan
-    reader: str | None = None
-    control: ControlTotals | None = None

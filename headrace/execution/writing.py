@@ -32,6 +32,8 @@ from headrace.stores.writes import OutputFormat, PartitionWrite, WrittenVersion
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+EXTRACT_LOCATION = "extract_location"  # of a version's metadata
+
 
 @dataclass(frozen=True, slots=True)
 class MadeOf:
@@ -96,7 +98,7 @@ def with_input_checks(
     if not checks:
         return written
     tag, versions = written
-    rows = store.read([_unpublished(output, tag, each) for each in versions])
+    rows = store.read([unpublished(output, tag, each) for each in versions])
     replaced = {each.partition for each in versions}
 
     def others() -> DataFrame | None:
@@ -107,7 +109,8 @@ def with_input_checks(
     return tag, [replace(each, check_results=(*each.check_results, *results)) for each in versions]
 
 
-def _unpublished(output: OutputPlan, tag: str, written: WrittenVersion) -> Version:
+def unpublished(output: OutputPlan, tag: str, written: WrittenVersion) -> Version:
+    """Return a written version as a store reads it."""
     return Version(
         version_id=uuid4(),
         dataset=output.record.key,
@@ -172,8 +175,12 @@ def draft(
     generation: int,
     current: Attempt,
     lineage: LineageOfOutput,
+    extracts: Mapping[PartitionKey, str],
 ) -> VersionDraft:
-    """Create the draft of `written`: the catalog publishes it if the pointer is still at `generation`."""
+    """Create the draft of `written`: the catalog publishes it if the pointer is still at `generation`.
+
+    extracts: the locations of extracts by partition.
+    """
     work = f"{current.run_id}/{current.completed}/{made_of.fingerprint}"  # only the same work is a repetition
     return VersionDraft(
         dataset=output.record.key,
@@ -200,6 +207,7 @@ def draft(
             "code": code_state(project_root()),
             **_stored_as(output, written),
             **made_of.taken_in,
+            **({EXTRACT_LOCATION: extracts[written.partition]} if written.partition in extracts else {}),
         },
         lineage=lineage,
     )

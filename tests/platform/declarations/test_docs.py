@@ -24,6 +24,7 @@ def test_all_examples_load_as_one_project(project: Project) -> None:
     pytest.importorskip("headrace.stores.checks.models")
     assert computed_in(project, DOCS) == {
         "shop/order_numbers",
+        "shop/order_numbers_for_the_mainframe",
         "shop/daily_sales",
         "shop/returns",
         "shop/customers",
