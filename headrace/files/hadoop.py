@@ -119,7 +119,10 @@ class HadoopFiles(Files):
         while listing.hasNext():
             status = listing.next()
             path = status.getPath().toString()
-            name = path.removeprefix(prefix) if path.startswith(prefix) else path.rpartition("/")[2]
+            if not path.startswith(prefix):  # the root itself, a file
+                yield path.rpartition("/")[2], status
+                continue
+            name = path.removeprefix(prefix)
             if not any(hidden(part) for part in name.split("/")):
                 yield name, status
 

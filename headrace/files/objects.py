@@ -69,8 +69,14 @@ class ObjectFiles(Files):
 
     @override
     def data_files(self, location: str) -> list[StoredFile]:
+        root, folder = self._path(location), location.rstrip("/")
         return [
-            StoredFile(name, f"{location.rstrip('/')}/{name}", entry["size"], _etag(entry).strip('"'))
+            StoredFile(
+                name,
+                folder if entry["name"] == root else f"{folder}/{name}",
+                entry["size"],
+                _etag(entry).strip('"'),
+            )
             for name, entry in self._found(location)
         ]
 
@@ -177,7 +183,11 @@ class ObjectFiles(Files):
             for path, entry in entries.items()
             if not path.endswith("/")  # an empty object, by which Spark recognises a directory
         ]
-        found = [(name, entry) for name, entry in named if not any(map(hidden, name.split("/")))]
+        found = [
+            (name, entry)
+            for name, entry in named
+            if entry["name"] == root or not any(map(hidden, name.split("/")))
+        ]
         return sorted(found, key=lambda each: each[0])
 
     def _require_conditions(self, location: str) -> None:

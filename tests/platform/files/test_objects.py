@@ -7,7 +7,7 @@ from unittest import mock
 
 import pytest
 
-from headrace.files.filesystem import TextFile
+from headrace.files.filesystem import TextFile, file_locations
 from headrace.files.objects import ObjectFiles, object_files
 from headrace.files.opening import files_for
 from headrace.settings import settings
@@ -43,7 +43,11 @@ def test_a_directory_is_listed_as_spark_sees_it(files: ObjectFiles, bucket: str,
     with files.open(f"{location}/p=1/b") as file:
         assert file.seek(2) == 2
         assert file.read() == b"p=1/b"
-    assert [each.name for each in files.data_files(f"{location}/a")] == ["a"]
+    for name in ("a", "_SUCCESS"):
+        (file_itself,) = files.data_files(f"{location}/{name}")
+        assert (file_itself.name, file_itself.path) == (name, f"{location}/{name}")
+        assert file_locations(files, f"{location}/{name}") == [f"{location}/{name}"]
+    assert file_locations(files, location) == [f"{location}/a", f"{location}/p=1/b"]
     files.delete(location)
     assert s3.keys(bucket) == ["other/y"]
 
