@@ -33,6 +33,7 @@ _MAX_DIGITS = 38
 _LAST_LINE = 64 * 1024  # bytes read from the end of a file
 _LINE_ENDS = re.compile("[\r\n\x85]+")  # the last one is EBCDIC's
 _BLOCK = 1 << 20
+_MAX_CONTROL_FILE = 1 << 24  # bytes; the rest of a larger one is not read
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def control_totals(
     else:
         (counts,) = found
         with landed.control.filesystem.open(landed.control.location) as source:
-            text = source.read().decode(control.encoding, "replace")
+            text = source.read(_MAX_CONTROL_FILE).decode(control.encoding, "replace")
         wrong |= _differences(control, text, counts, columns)
         if control.checksum is not None:
             difference = _wrong_checksum(landed, stored, control.checksum, text)

@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 from typer.testing import CliRunner
 
@@ -167,7 +168,9 @@ class Bank:
 
 
 @pytest.fixture
-def bank(tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bank]:
+def bank(
+    tmp_path: Path, engine: Engine, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Bank]:
     monkeypatch.syspath_prepend(str(tmp_path / "project"))
     monkeypatch.delitem(sys.modules, "readers_of_the_bank", raising=False)
     yield Bank(tmp_path / "project", engine)

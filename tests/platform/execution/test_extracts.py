@@ -5,18 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
+from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 
+from headrace.catalog.records import Version
 from headrace.execution import materialization
+from headrace.execution.extracts import complete_extracts
 from headrace.queries.versions import published
 from headrace.settings import settings
+from headrace.spark.errors import StoreUnavailable
 from tests.platform.projects import failure, load_project, write_project
 
 WRITERS = """
@@ -90,7 +94,9 @@ class Bank:
 
 
 @pytest.fixture
-def bank(tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bank]:
+def bank(
+    tmp_path: Path, engine: Engine, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Bank]:
     root = write_project(tmp_path / "project", "bank", "")
     (root / "writers_of_the_bank.py").write_text(WRITERS)
     monkeypatch.syspath_prepend(str(root))
@@ -174,3 +180,23 @@ def test_the_writer_of_the_documentation_writes_its_file(bank: Bank) -> None:
     assert (bank.out / "names" / manifest["version"] / "orders.dat").read_text(
         "cp037"
     ) == "00000000010000000007"
+
+
+def test_a_retry_of_a_run_that_died_after_the_publish_completes_the_extract(
+    bank: Bank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bank.declare()
+    file = bank.root / "assets" / "bank" / "defs.yaml"
+    file.write_text(f"{file.read_text()}  retry: {{max_retries: 1}}\n")
+    tries: list[int] = []
+
+    def dying(session: SparkSession, versions: Sequence[Version]) -> None:
+        tries.append(len(versions))
+        if len(tries) == 1:
+            raise StoreUnavailable("The network is gone.")
+        complete_extracts(session, versions)
+
+    monkeypatch.setattr(materialization, "complete_extracts", dying)
+    assert bank.run().success
+    assert tries == [1, 1]
+    assert [each["version"] for each in bank.manifests()] == bank.tags()
