@@ -283,9 +283,9 @@ def _measure(
     for number in range(-1, rounds):
         for name in list(ways) if number % 2 else list(reversed(ways)):
             shutil.rmtree(folder / "out", ignore_errors=True)
-            wall, cpu = time.perf_counter(), _cpu_seconds()
+            wall, cpu = time.perf_counter(), cpu_seconds()
             ways[name]()
-            spent = (time.perf_counter() - wall, _cpu_seconds() - cpu)
+            spent = (time.perf_counter() - wall, cpu_seconds() - cpu)
             if number >= 0:
                 times[name].append(spent)
                 print(f"round {number + 1} {name:9} {spent[0]:7.2f} s {spent[1]:7.2f} s CPU", flush=True)
@@ -306,7 +306,7 @@ def _report(shape: str, times: dict[str, list[tuple[float, float]]], rows: int) 
     print(json.dumps(summary), flush=True)
 
 
-def _cpu_seconds() -> float:
+def cpu_seconds() -> float:
     """CPU time of this process and of Spark's JVM until now (Linux)."""
     jvm = SparkContext._gateway.proc.pid
     return time.process_time() + sum(

@@ -1,15 +1,19 @@
-"""Commits of Iceberg and Delta tables, compared with those of pyiceberg and deltalake alone over such files.
+"""Publishing to, and reading, a dataset with many versions: files, Iceberg and Delta tables, and the libraries alone.
 
-They take turns in the same run, each replacing the version before. Spark's write of the files is not measured, as it is
-that of the store `files`. Run: python -m benchmarks.tables
+They take turns in the same run, each replacing the version before with four files, which are written beforehand:
+Spark's write is not measured. A read is that of another program, which finds the published files by the manifest or the
+table. Delta writes a checkpoint of its log every hundred commits, so compare hundreds with hundreds.
+Run: python -m benchmarks.tables [--versions 1000 --cases files,delta]
 """
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,55 +34,76 @@ from headrace.catalog.records import Column, Outcome, Version
 from headrace.database import embedded
 from headrace.queries.rows import PublishedRow
 from headrace.settings import settings
-from headrace.stores.iceberg.catalog import dataset_table, opened
+from headrace.stores.iceberg.catalog import dataset_table, identifier, opened
 from headrace.stores.iceberg.snapshots import stage
 from headrace.stores.registry import STORES
 from headrace.stores.tags import new_tag
 
 FILES = 4
-ROWS = pa.table({f"column_{number}": pa.array(range(10_000), pa.int64()) for number in range(20)})
+ROWS = pa.table({f"column_{number}": pa.array(range(1_000), pa.int64()) for number in range(20)})
 COLUMNS = tuple(Column(name, "bigint") for name in ROWS.column_names)
 DATASET = "shop/orders"
 
 
-def main(versions: Annotated[int, typer.Option(min=10, help="Versions of each table.")] = 300) -> None:
-    """Measure and print medians of the first and the last tenth of the versions, in ms."""
+def main(
+    versions: Annotated[int, typer.Option(min=10, help="Versions of each dataset.")] = 100,
+    cases: Annotated[str, typer.Option(help="What to measure, separated by commas.")] = (
+        "files,iceberg,delta,pyiceberg,deltalake"
+    ),
+) -> None:
+    """Measure and print the medians of the first and the last tenth of the versions, in ms."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         os.environ["HEADRACE_HOME"] = folder
-        cases: dict[str, Case] = {
-            "iceberg": Iceberg(),
-            "pyiceberg alone": PyIceberg(home),
-            "delta": Delta(),
-            "deltalake alone": DeltaLake(home),
-        }
-        samples: dict[str, list[float]] = {name: [] for name in cases}
+        measured: dict[str, Case] = {name: CASES[name](home) for name in cases.split(",")}
+        publishes: dict[str, list[float]] = {name: [] for name in measured}
+        reads: dict[str, list[float]] = {name: [] for name in measured}
         try:
             for _ in range(versions):
-                for name, case in cases.items():
+                for name, case in measured.items():
                     tag = new_tag()
                     files = _written(case.root / tag)
                     began = time.perf_counter()
                     case.commit(tag, files)
-                    samples[name].append((time.perf_counter() - began) * 1000)
+                    committed = time.perf_counter()
+                    found = case.read()
+                    reads[name].append((time.perf_counter() - committed) * 1000)
+                    publishes[name].append((committed - began) * 1000)
+                    assert found == FILES, (name, found)
         finally:
             embedded.stop(home)
-    for name, taken in samples.items():
-        first, last = taken[: versions // 10], taken[-(versions // 10) :]
-        typer.echo(f"{name:<16} first {statistics.median(first):6.1f}   last {statistics.median(last):6.1f}")
+    for what, samples in {"publish": publishes, "read": reads}.items():
+        for name, taken in samples.items():
+            first, last = (
+                statistics.median(some) for some in (taken[: versions // 10], taken[-(versions // 10) :])
+            )
+            typer.echo(f"{what:<8} {name:<16} first {first:7.1f}   last {last:7.1f}")
 
 
 class Case(Protocol):
-    """A table, and how a version of it is committed."""
+    """A dataset: how a version of it is published, and how another program finds the published files."""
 
     root: Path
 
     def commit(self, tag: str, files: list[Path]) -> None: ...
 
+    def read(self) -> int: ...
+
+
+class Files:
+    def __init__(self, home: Path) -> None:
+        self.root = _warehouse() / DATASET
+
+    def commit(self, tag: str, files: list[Path]) -> None:
+        _publish("files", tag, files)
+
+    def read(self) -> int:
+        return len(json.loads((self.root / "_published" / "current.json").read_text())["files"])
+
 
 class Iceberg:
-    def __init__(self) -> None:
-        self.root = Path(settings().warehouse_uri.removeprefix("file://")) / DATASET / "iceberg" / "data"
+    def __init__(self, home: Path) -> None:
+        self.root = _warehouse() / DATASET / "iceberg" / "data"
 
     def commit(self, tag: str, files: list[Path]) -> None:
         with opened() as catalog:
@@ -86,13 +111,20 @@ class Iceberg:
             stage(table, tag, COLUMNS, [file.as_uri() for file in files])
         _publish("iceberg", tag, files)
 
+    def read(self) -> int:
+        with opened() as catalog:
+            return len(list(catalog.load_table(identifier(DATASET)).scan().plan_files()))
+
 
 class Delta:
-    def __init__(self) -> None:
-        self.root = Path(settings().warehouse_uri.removeprefix("file://")) / DATASET / "delta"
+    def __init__(self, home: Path) -> None:
+        self.root = _warehouse() / DATASET / "delta"
 
     def commit(self, tag: str, files: list[Path]) -> None:
         _publish("delta", tag, files)
+
+    def read(self) -> int:
+        return len(DeltaTable(str(self.root)).file_uris())
 
 
 class PyIceberg:
@@ -111,6 +143,10 @@ class PyIceberg:
             transaction.delete(AlwaysTrue())
             transaction.add_files([file.as_uri() for file in files], check_duplicate_files=False)
 
+    def read(self) -> int:
+        with closing(SqlCatalog("alone", uri=self.uri)) as catalog:
+            return len(list(catalog.load_table("shop.orders").scan().plan_files()))
+
 
 class DeltaLake:
     def __init__(self, home: Path) -> None:
@@ -123,6 +159,13 @@ class DeltaLake:
             for file in files
         ]
         DeltaTable(str(self.root)).create_write_transaction(actions, "overwrite", ROWS.schema)
+
+    def read(self) -> int:
+        return len(DeltaTable(str(self.root)).file_uris())
+
+
+def _warehouse() -> Path:
+    return Path(settings().warehouse_uri.removeprefix("file://"))
 
 
 def _written(folder: Path) -> list[Path]:
@@ -157,6 +200,15 @@ def _publish(store: str, tag: str, files: list[Path]) -> None:
     row = PublishedRow(DATASET, None, version, 1, datetime.now(UTC))
     [reference] = STORES.get(store).update_references(DATASET, [row], [], settings().warehouse_uri, _no_spark)
     assert reference.changed
+
+
+CASES: dict[str, Callable[[Path], Case]] = {
+    "files": Files,
+    "iceberg": Iceberg,
+    "delta": Delta,
+    "pyiceberg": PyIceberg,
+    "deltalake": DeltaLake,
+}
 
 
 def _no_spark() -> SparkSession:
