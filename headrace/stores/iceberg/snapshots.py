@@ -14,10 +14,12 @@ from pyiceberg.io.pyarrow import parquet_files_to_data_files
 from pyiceberg.manifest import DataFile
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table, TableProperties, Transaction
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.table.update import TableUpdate
 from pyiceberg.types import NestedField
+from typing_extensions import override
 
 from headrace.catalog.records import Column
 from headrace.catalog.schema import sensitive
@@ -57,12 +59,12 @@ def stage(table: Table, tag: str, columns: Sequence[Column], files: Sequence[str
         return table.refs()[tag].snapshot_id
     if not table.snapshots():  # a branch cannot be a table's first
         with (
-            table.transaction() as transaction,
+            _Transaction(table) as transaction,
             transaction.update_snapshot({VERSION: NOTHING}).fast_append(),
         ):
             pass
     before = table.metadata.current_schema_id
-    with table.transaction() as transaction:
+    with _Transaction(table) as transaction:
         _use_schema(table, transaction, columns)
         transaction.add_files(list(files), {VERSION: tag}, check_duplicate_files=False, branch=tag)
         transaction._apply((updates.use_schema(before),))
@@ -78,7 +80,7 @@ def set_main(table: Table, tag: str) -> bool:
     snapshot = table.snapshot_by_id(staged)
     assert snapshot is not None  # noqa: S101 - its ref keeps it
     assert snapshot.schema_id is not None  # noqa: S101 - since format version 2
-    with table.transaction() as transaction:
+    with _Transaction(table) as transaction:
         transaction._apply(
             (
                 updates.use_schema(snapshot.schema_id),
@@ -104,7 +106,7 @@ def replace_files(
     The current schema then also has the columns of the rest.
     """
     _own_head(table)
-    with table.transaction() as transaction:
+    with _Transaction(table) as transaction:
         _use_schema(table, transaction, columns, table.schema().fields if rest else ())
         with transaction.update_snapshot({VERSION: ",".join(sorted(tags))}).overwrite() as overwrite:
             for file in parquet_files_to_data_files(table.io, transaction.table_metadata, iter(added)):
@@ -121,7 +123,7 @@ def forget(table: Table, tag: str) -> None:
     snapshot = table.snapshot_by_name(tag)
     assert snapshot is not None  # noqa: S101 - its ref keeps it
     manifests = [manifest.manifest_path for manifest in snapshot.manifests(table.io)]
-    with table.transaction() as transaction:
+    with _Transaction(table) as transaction:
         transaction._apply((updates.remove_ref(tag), updates.remove_snapshot(snapshot.snapshot_id)))
     for path in [*manifests, snapshot.manifest_list]:
         table.io.delete(path)
@@ -181,3 +183,20 @@ def _as_tag(table: Table, tag: str) -> tuple[TableUpdate, ...]:
         updates.remove_ref(tag),
         updates.set_tag(tag, ref.snapshot_id),
     )
+
+
+class _Transaction(Transaction):
+    """A transaction that computes the table's new metadata once for each change.
+
+    pyiceberg computes it whenever it needs it, some twenty times for a version, and copies all snapshots each time.
+    """
+
+    _computed: tuple[TableMetadata, tuple[TableUpdate, ...], TableMetadata] | None = None
+
+    @property
+    @override
+    def table_metadata(self) -> TableMetadata:
+        before, changes = self._table.metadata, self._updates
+        if self._computed is None or self._computed[0] is not before or self._computed[1] is not changes:
+            self._computed = (before, changes, super().table_metadata)
+        return self._computed[2]
