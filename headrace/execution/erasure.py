@@ -17,9 +17,10 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import Engine
 from sqlglot import ParseError, exp, parse_one
+from sqlglot.errors import SqlglotError
 
 from headrace.catalog.column_lineage import ColumnLineage, ColumnSource, LineageOfOutput, Subtype, is_field
-from headrace.catalog.locators import locator_metadata
+from headrace.catalog.locators import RelationLocator, locator_metadata
 from headrace.catalog.records import Outcome, Publication, VersionDraft
 from headrace.catalog.sensitivity import INHERITED
 from headrace.publishing.erasure import (
@@ -33,6 +34,7 @@ from headrace.publishing.erasure import (
     versions_of,
 )
 from headrace.publishing.publication import publish
+from headrace.spark.quoting import quoted
 from headrace.stores.store import OpenStores
 from headrace.stores.tags import new_tag
 from headrace.stores.writes import OutputFormat, PartitionWrite
@@ -41,7 +43,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-_VALUES = (exp.Literal, exp.HexString, exp.BitString, exp.RawString, exp.National)
+_VALUES = (exp.Literal, exp.HexString, exp.BitString, exp.RawString, exp.National, exp.Boolean)
+# A value of another row may be in a row that is joined, grouped or in a window.
+_OF_SEVERAL_ROWS = frozenset({Subtype.AGGREGATION, Subtype.JOIN, Subtype.GROUP_BY, Subtype.WINDOW})
+_ROW, _IS_SELECTED = "__headrace_row", "__headrace_is_selected"
 
 
 class Action(StrEnum):
@@ -57,51 +62,58 @@ class Action(StrEnum):
 class Condition:
     """A condition on the columns of a row, in Spark's SQL, that is true for the rows to erase.
 
-    Raises ErasureRefused for anything else.
+    names: where the rows have these columns, by the names of the condition in lower case: Spark ignores the case. The
+    text itself is never changed. Raises ErasureRefused for anything else than a condition.
     """
 
-    def __init__(self, sql: str) -> None:
+    def __init__(self, sql: str, names: Mapping[str, str] | None = None) -> None:
         self.sql = sql
         try:
             self._parsed = parse_one(sql, dialect="spark", into=exp.Condition)
-        except ParseError as error:
-            raise ErasureRefused(
-                f"{sql!r} is not a condition in SQL: {error.errors[0]['description']}"
-            ) from error
+        except SqlglotError as error:
+            reason = (
+                error.errors[0]["description"] if isinstance(error, ParseError) else "a quote is not closed"
+            )
+            raise ErasureRefused(f"{sql!r} is not a condition in SQL: {reason}") from error
         if self._parsed.find(exp.Query, exp.AggFunc, exp.Window) is not None:
             raise ErasureRefused("a condition may not have a subquery, an aggregate or a window")
-        if not self.columns:
+        columns = sorted({each.parts[0].name.lower() for each in self._parsed.find_all(exp.Column)})
+        if not columns:
             raise ErasureRefused(f"{sql!r} names no column; to remove a whole dataset, use `headrace retire`")
+        self.names: Mapping[str, str] = names or {name: name for name in columns}
 
     @property
     def columns(self) -> frozenset[str]:
-        """The columns that it names, in lower case: Spark ignores the case."""
-        return frozenset(each.parts[0].name.lower() for each in self._parsed.find_all(exp.Column))
+        """The columns of the rows that it needs, in lower case."""
+        return frozenset(name.lower() for name in self.names.values())
 
     @property
     def without_values(self) -> str:
-        """The condition with ? for each value."""
+        """The condition with ? for each value, and without comments."""
         hidden = self._parsed.transform(lambda node: exp.Placeholder() if isinstance(node, _VALUES) else node)
-        return hidden.sql(dialect="spark")
+        return hidden.sql(dialect="spark", comments=False)
 
     def renamed(self, names: Mapping[str, str]) -> Condition:
-        """Return the condition on other columns, by the names of these."""
-        if all(name == new.lower() for name, new in names.items()):
-            return self
-        parsed = self._parsed.copy()
-        for column in parsed.find_all(exp.Column):
-            first = column.parts[0]
-            first.replace(exp.to_identifier(names[first.name.lower()], quoted=True))
-        return Condition(parsed.sql(dialect="spark"))
+        """Return the condition on rows that have its columns under other names, by the present ones in lower case."""
+        return Condition(self.sql, {own: names[name.lower()] for own, name in self.names.items()})
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Equal for two that select the same rows."""
+        return tuple(sorted((own, name.lower()) for own, name in self.names.items()))
+
+
+Conditions = tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AffectedVersion:
-    """A version and its end. rows: that the condition selects, quarantined ones included; None if it cannot."""
+    """A version and its end. conditions: a row goes if one is true; None if none can select its rows. rows: that they
+    select, quarantined ones included; None if unknown."""
 
     stored: StoredVersion
     action: Action
-    condition: Condition | None
+    conditions: Conditions | None
     rows: int | None
 
 
@@ -140,14 +152,14 @@ def affected_rows(engine: Engine, stores: OpenStores, dataset: str, condition: C
         present = ", ".join(column.name for column in own[-1].version.columns)
         raise ErasureRefused(f"{dataset} never had a column {missing}; its columns are {present}")
     add(own)
-    followed: dict[UUID, Condition | None] = {}  # versions that have or had the rows
+    followed: dict[UUID, Conditions | None] = {}  # versions that have or had the rows
     affected: list[AffectedVersion] = []
     while waiting:  # the oldest first: what a version was made from is older
         _, version_id, each = heappop(waiting)
         if each.version.dataset != dataset:
             selecting = _selecting(each, known, followed)
         else:
-            selecting = condition if condition.columns <= _names(each) else None
+            selecting = (condition,) if condition.columns <= _names(each) else None
         rows = None if each.is_erased or selecting is None else _count(stores, each, selecting)
         if rows == 0:
             continue
@@ -190,20 +202,29 @@ def erase(
 
 
 def _selecting(
-    stored: StoredVersion, known: Mapping[UUID, StoredVersion], followed: Mapping[UUID, Condition | None]
-) -> Condition | None:
-    """Return the condition for the same rows in a version made from others that have them; None if it has none."""
-    conditions: dict[str, Condition] = {}
+    stored: StoredVersion, known: Mapping[UUID, StoredVersion], followed: Mapping[UUID, Conditions | None]
+) -> Conditions | None:
+    """Return the conditions for the same rows in a version made from others that have them; None if one is lost."""
+    found: dict[tuple[object, ...], Condition] = {}
     for input_id in stored.inputs & followed.keys():
-        condition, dataset = followed[input_id], known[input_id].version.dataset
-        names = condition and stored.lineage and _kept_names(stored.lineage, dataset, condition)
-        if not condition or not names:
+        conditions, dataset = followed[input_id], known[input_id].version.dataset
+        if conditions is None or stored.lineage is None or not _is_row_by_row(stored.lineage):
             return None
-        same = condition.renamed(names)
-        conditions[same.sql] = same
-    if len(conditions) == 1:
-        return next(iter(conditions.values()))
-    return Condition(" OR ".join(f"({sql})" for sql in sorted(conditions)))
+        for condition in conditions:
+            names = _kept_names(stored.lineage, dataset, condition)
+            if names is None:
+                return None
+            same = condition.renamed(names)
+            found[same.identity] = same
+    return tuple(found.values())
+
+
+def _is_row_by_row(lineage: LineageOfOutput) -> bool:
+    """Return True if each row was made from one row: others have no values of the rows that are erased."""
+    sources = [*lineage.whole, *(source for column in lineage.columns for source in column.sources)]
+    return all(column.unknown is None for column in lineage.columns) and not any(
+        source.subtype in _OF_SEVERAL_ROWS for source in sources
+    )
 
 
 def _kept_names(lineage: LineageOfOutput, dataset: str, condition: Condition) -> dict[str, str] | None:
@@ -223,10 +244,10 @@ def _is_same(column: ColumnLineage, source: ColumnSource) -> bool:
     return column.unknown is None and not is_field(column.column) and source.subtype is Subtype.IDENTITY
 
 
-def _action(stored: StoredVersion, condition: Condition | None) -> Action:
+def _action(stored: StoredVersion, conditions: Conditions | None) -> Action:
     if stored.generation is None:
         return Action.DELETE
-    return Action.RECOMPUTE if condition is None else Action.REWRITE
+    return Action.RECOMPUTE if conditions is None else Action.REWRITE
 
 
 def _with_siblings(engine: Engine, affected: Sequence[AffectedVersion]) -> list[AffectedVersion]:
@@ -277,19 +298,36 @@ def _sources(
             if key == each.version.dataset or source.generation is None or condition.columns - names.keys():
                 continue
             there = condition.renamed({name: names[name] for name in condition.columns})
-            if rows := _count(stores, source, there):
+            if rows := _count(stores, source, (there,)):
                 found[key] = found.get(key, 0) + rows
     return found
 
 
-def _count(stores: OpenStores, stored: StoredVersion, condition: Condition) -> int:
-    """Return the number of rows that the condition selects, accepted and quarantined."""
+def _count(stores: OpenStores, stored: StoredVersion, conditions: Conditions) -> int:
+    """Return the number of rows that a condition selects, accepted and quarantined."""
     with _explained(stores, stored):
         return sum(
-            frame.where(condition.sql).count()
+            _marked(stored, frame, conditions).where(_IS_SELECTED).count()
             for frame in (_rows(stores, stored), _quarantined(stores, stored))
             if frame is not None
         )
+
+
+def _marked(stored: StoredVersion, rows: DataFrame, conditions: Conditions) -> DataFrame:
+    """Return each row as a struct (_ROW), and whether a condition is true for it (_IS_SELECTED)."""
+    from pyspark.sql import functions as F
+
+    # A database that compares its texts otherwise, or cannot, is not asked: nothing is pushed below a random value.
+    in_database = isinstance(stored.version.locator, RelationLocator)
+    nothing = F.rand() < 0 if in_database else F.lit(False)
+    row = F.struct(*(F.col(quoted(name)) for name in rows.columns))
+    marked = rows.select(row.alias(_ROW), nothing.alias(_IS_SELECTED))
+    for condition in conditions:
+        # Under the names of the condition, whose text stays as it was given.
+        named = [F.col(_ROW)[name].alias(own) for own, name in condition.names.items()]
+        selected = F.col(_IS_SELECTED) | F.coalesce(F.expr(f"({condition.sql}\n)"), F.lit(False))
+        marked = marked.select(_ROW, _IS_SELECTED, *named).select(_ROW, selected.alias(_IS_SELECTED))
+    return marked
 
 
 def _names(stored: StoredVersion) -> frozenset[str]:
@@ -300,13 +338,13 @@ def _names(stored: StoredVersion) -> frozenset[str]:
 @contextmanager
 def _explained(stores: OpenStores, stored: StoredVersion) -> Iterator[None]:
     """Convert Spark's exceptions. Raises ErasureRefused for a condition that the columns' types do not allow."""
-    from pyspark.errors import AnalysisException
+    from pyspark.errors import PySparkException
 
     try:
         with stores.explained(stored.version.dataset):
             yield
-    except AnalysisException as error:
-        reason = str(error).partition("SQLSTATE")[0].strip()
+    except PySparkException as error:
+        reason = str(error).partition("SQLSTATE")[0].strip().splitlines()[0]
         raise ErasureRefused(
             f"the condition cannot be evaluated on {stored.version.dataset}: {reason}"
         ) from error
@@ -330,8 +368,8 @@ def _rewritten(stores: OpenStores, affected: AffectedVersion, erasure: Erasure) 
 
     stored, version = affected.stored, affected.stored.version
     rows = stores.read([version])
-    if affected.condition is not None:
-        rows = rows.where(~F.coalesce(F.expr(f"({affected.condition.sql})"), F.lit(False)))
+    if affected.conditions:
+        rows = _marked(stored, rows, affected.conditions).where(~F.col(_IS_SELECTED)).select(f"{_ROW}.*")
     tag, options = new_tag(), version.metadata.get("options", {})
     with _explained(stores, stored):
         [written] = stores.named(version.store).write(

@@ -88,8 +88,12 @@ def examine(
     except ResourceError as error:
         yield Finding("warehouse", Health.PROBLEM, str(error))
         return
-    yield _warehouse(normalised(current_context().settings.warehouse_uri), session)
+    warehouse = _warehouse(normalised(current_context().settings.warehouse_uri), session)
+    yield warehouse
     yield from _connections(session)
+    if warehouse.health is Health.PROBLEM:
+        yield Finding("datasets", Health.WARNING, "not examined, as the warehouse is not there")
+        return
     yield from _datasets(engine, stores, datasets, on_progress)
 
 

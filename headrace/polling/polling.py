@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.polling.polls import Poll
 from headrace.polling.reading import PollFailed, Watermark, read_rows
-from headrace.polling.reports import as_file, greatest, reports
+from headrace.polling.reports import as_file, greatest, is_ascending, reports
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,16 +32,16 @@ class PollState:
 
     @classmethod
     def of(cls, poll: Poll, stored: str | None) -> PollState:
-        """Return the stored state; that of the first poll without one, or if `since` is of another type now."""
+        """Return the stored state. That of the first poll if there is none, or only one of the stored watermark and
+        `since` is a number, or has a zone."""
         kept: Mapping[str, Any] = json.loads(stored) if stored else {}
         watermark = kept.get("watermark")
-        if watermark is None or isinstance(watermark, int) is not isinstance(poll.since, int):
+        if watermark is None:
             return cls(poll.since)
-        return cls(
-            watermark if isinstance(watermark, int) else datetime.fromisoformat(watermark),
-            bool(kept["is_behind"]),
-            datetime.fromisoformat(kept["polled_at"]),
-        )
+        watermark = watermark if isinstance(watermark, int) else datetime.fromisoformat(watermark)
+        if _kind(watermark) != _kind(poll.since):
+            return cls(poll.since)
+        return cls(watermark, bool(kept["is_behind"]), datetime.fromisoformat(kept["polled_at"]))
 
     @property
     def stored(self) -> str:
@@ -53,6 +53,10 @@ class PollState:
     def is_due(self, poll: Poll, now: datetime) -> bool:
         """Return True if it is time for the next poll."""
         return self.is_behind or self.polled_at is None or now - self.polled_at >= poll.every
+
+
+def _kind(watermark: Watermark) -> tuple[bool, bool]:
+    return isinstance(watermark, datetime), isinstance(watermark, datetime) and watermark.tzinfo is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,11 @@ def run_poll(
         start = start - poll.overlap
     found = read_rows(poll, start, session)
     last = greatest(poll, found.rows, state.watermark)
+    if found.is_full and not is_ascending(poll, found.rows, state.watermark):
+        raise PollFailed(
+            f"there are more than {len(found.rows):,} rows, and they are not in the order of {poll.watermark}: order "
+            "them, so that the next poll can continue"
+        )
     if found.is_full and last == start:
         raise PollFailed(
             f"{len(found.rows):,} rows have the watermark {last}, so that the poll does not get further: order the "

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -86,6 +87,8 @@ class Poll(BaseModel):
             raise ValueError("`query` and `connection` belong together")
         if self.url is None and (self.headers or self.items or self.next_page):
             raise ValueError("`headers`, `items` and `next_page` are of a `url`")
+        if self.url is not None:
+            urlsplit(self.url).port  # noqa: B018 - raises ValueError for one that cannot be
         if self.overlap is not None and not isinstance(self.since, datetime):
             raise ValueError("`overlap` needs a watermark that is a time; `since` is a number")
         return self

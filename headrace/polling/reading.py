@@ -98,9 +98,9 @@ def _answer(poll: Poll, client: httpx.Client, url: str) -> Any:  # noqa: ANN401 
         status = error.response.status_code
         hint = "; check `headers` and the variables that they name" if status in (401, 403) else ""
         raise PollFailed(f"{_shown(url)} answers with HTTP {status}{hint}") from error
-    except httpx.HTTPError as error:
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise PollFailed(f"{_shown(url)} does not answer: {type(error).__name__}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PollFailed(f"{_shown(url)} does not answer with JSON") from error
 
 
@@ -108,8 +108,14 @@ def _next(poll: Poll, url: str, following: object) -> str | None:
     """Return the URL of the next page: of the same server, to which the headers belong."""
     if not following:
         return None
-    joined = urljoin(url, str(following))
-    if urlsplit(joined)[:2] != urlsplit(str(poll.url))[:2]:
+    try:
+        joined = urljoin(url, str(following))
+        is_there = urlsplit(joined)[:2] == urlsplit(str(poll.url))[:2]
+    except ValueError as error:
+        raise PollFailed(
+            f"{_shown(url)} names a next page that is not a URL: {str(following)[:80]!r}"
+        ) from error
+    if not is_there:
         raise PollFailed(f"the next page of {_shown(url)} is on another server, {_shown(joined)}")
     return joined
 

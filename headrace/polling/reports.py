@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 from headrace.job_reports.completions.fields import ALIASES, is_empty
 from headrace.job_reports.completions.reports import FIELDS
 from headrace.polling.polls import Poll
 from headrace.polling.reading import PollFailed, Watermark
+
+_TIMES = ("at", "started_at")
 
 
 def reports(poll: Poll, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -24,7 +28,7 @@ def reports(poll: Poll, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any
         for column, value in row.items():
             field = columns.get(column) or ALIASES.get(column, column)
             if field in FIELDS and (column in columns or field not in columns.values()):
-                report[field] = _json(poll, value)
+                report[field] = _time(poll, value) if field in _TIMES else _json(poll, value)
             elif not is_empty(value):
                 metadata[column] = _json(poll, value)
         status = str(report.get("status") or "").strip()
@@ -32,8 +36,8 @@ def reports(poll: Poll, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any
             if poll.statuses[status] is None:
                 continue
             report["status"] = poll.statuses[status]
-        if metadata:
-            report["metadata"] = {**(report.get("metadata") or {}), **metadata}
+        if metadata and isinstance(report.get("metadata", {}), dict):
+            report["metadata"] = {**report.get("metadata", {}), **metadata}
         found.append({name: value for name, value in report.items() if not is_empty(value)})
     return found
 
@@ -58,12 +62,18 @@ def greatest(poll: Poll, rows: Iterable[Mapping[str, Any]], before: Watermark) -
     return found
 
 
+def is_ascending(poll: Poll, rows: Sequence[Mapping[str, Any]], before: Watermark) -> bool:
+    """Return True if the rows are in the order of their watermarks."""
+    values: list[Any] = [_as(before, row[poll.watermark.lower()], poll) for row in rows]
+    return all(one <= other for one, other in pairwise(values))
+
+
 def _as(before: Watermark, value: Any, poll: Poll) -> Watermark:  # noqa: ANN401 - of a row
     """Return the value as the type of the watermark, which `since` has."""
     if not isinstance(before, datetime):
         try:
             return int(value)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise PollFailed(
                 f"{poll.watermark} is {_cut(value)}, not a whole number as `since` is"
             ) from error
@@ -81,6 +91,14 @@ def _as(before: Watermark, value: Any, poll: Poll) -> Watermark:  # noqa: ANN401
 
 def _cut(value: object) -> str:
     return repr(str(value)[:80])
+
+
+def _time(poll: Poll, value: Any) -> Any:  # noqa: ANN401 - of a row
+    """Return a time with its zone; a text in another form than ISO 8601 as it is, for the ingestion to judge."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return _json(poll, datetime.fromisoformat(value.strip()))
+    return _json(poll, value)
 
 
 def _json(poll: Poll, value: Any) -> Any:  # noqa: ANN401 - of a row

@@ -56,6 +56,7 @@ _CORRUPT = re.compile(
 _RECORD = re.compile(r"MALFORMED_RECORD_IN_PARSING|MALFORMED_CSV_RECORD|BAD_RECORD|Malformed (?:records|CSV)")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z][A-Z0-9_]*)*)\]")
 # Errors of the transform, whatever the message: a missing column, a Python function that raises.
+NOTHING = "Nothing is at"  # begins the message about missing files
 _NOT_ANALYSED = re.compile(r"^(?:AnalysisException|ParseException)", re.M)
 _PYTHON_FUNCTION = re.compile(r"^PythonException|Traceback \(most recent call last\)", re.M)
 _JVM_GONE = re.compile(
@@ -155,7 +156,7 @@ def unavailable(error: BaseException, location: str) -> StoreUnavailable | None:
         )
     if isinstance(error, FileNotFoundError) or _MISSING_FILE.search(text):
         return StoreUnavailable(
-            f"Nothing is at {location}, or one of its files is missing. Restore it, or materialize the dataset again."
+            f"{NOTHING} {location}, or one of its files is missing. Restore it, or materialize the dataset again."
         )
     if isinstance(error, OSError):
         return StoreUnavailable(f"Cannot use {location}: {error}.")

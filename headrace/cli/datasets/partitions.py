@@ -37,6 +37,7 @@ def partitions(
     from headrace.dagster_internals import partition_loading_context
     from headrace.database.connection import connect
     from headrace.declarations.loading.code import project_code
+    from headrace.errors import UnknownDataset
     from headrace.execution.partitions import is_single_key
     from headrace.local.environment import dagster_instance
     from headrace.queries.versions import published
@@ -60,7 +61,10 @@ def partitions(
                 instance.delete_dynamic_partition(name, each)
         with partition_loading_context(dynamic_partitions_store=instance):
             keys = definition.get_partition_keys()
-    versions = {row.partition: row for row in published(connect(), [dataset])}
+    try:
+        versions = {row.partition: row for row in published(connect(), [dataset])}
+    except UnknownDataset:  # it has never been materialized
+        versions = {}
     keys = [*keys, *sorted(each for each in versions if each is not None and each not in set(keys))]
     if as_json:
         emit({"partitions": [{"key": each, "published": versions.get(each)} for each in keys]})

@@ -14,7 +14,7 @@ from headrace.files.filesystem import file_locations
 from headrace.files.formats import foreign_reader_options, reads_as
 from headrace.files.opening import files_for
 from headrace.spark.errors import CorruptInput, ReaderFailed, StoreUnavailable
-from headrace.spark.failures import corrupt, explained
+from headrace.spark.failures import NOTHING, corrupt, explained
 from headrace.spark.quoting import quoted
 from headrace.spark.readers import READER, frame_of, message_of, with_columns
 from headrace.stores.columns import converted, merged_columns, schema_text, type_text
@@ -61,6 +61,10 @@ def require_complete(session: SparkSession | LazySession | None, versions: Seque
         try:
             sizes = files_for(version.location, session).sizes(version.location)
         except StoreUnavailable as error:
+            if not str(error).startswith(
+                NOTHING
+            ):  # wrong credentials, say, of which the version is not to blame
+                raise
             raise corrupt(version, version.location, str(error).partition(". ")[0]) from error
         require_sizes(version, sizes)
 

@@ -23,6 +23,7 @@ from headrace.publishing.pins import pin, resolve
 from headrace.queries.versions import published, tagged, versions
 from headrace.settings import settings
 from headrace.stores.store import OpenStores
+from tests.platform.connections.databases import configured, derby
 from tests.platform.execution.growing import Feed
 from tests.platform.projects import Project, load_project, write_project
 
@@ -221,6 +222,8 @@ attributes:
     ("where", "message"),
     [
         ("id = ", "is not a condition in SQL"),
+        ("name = 'x", "is not a condition in SQL: a quote is not closed"),
+        ("id = 'abc'", "cannot be evaluated on crm/people"),
         ("1 = 1", "names no column"),
         ("id IN (SELECT 1)", "may not have a subquery"),
         ("id > avg(id)", "may not have a subquery, an aggregate"),
@@ -293,3 +296,80 @@ attributes:
     project.materialize("crm/ledger")
 
     assert rows(engine, spark, "crm/ledger") == [("a", 2), ("b", 3)]
+
+
+def test_the_condition_is_the_same_under_other_names(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    declaration = """
+type: headrace.Dataset
+attributes:
+  key: crm/people
+  sql: SELECT * FROM VALUES (1, "O'Brien", 'x'), (2, 'Ben', NULL), (3, NULL, 'y') AS t (id, name, who)
+---
+type: headrace.Dataset
+attributes:
+  key: crm/renamed
+  sql: SELECT id AS name, name AS who FROM crm.people
+---
+type: headrace.Dataset
+attributes:
+  key: crm/both
+  sql: SELECT who AS person FROM crm.renamed UNION ALL SELECT name FROM crm.people
+"""
+    project = load_project(write_project(tmp_path, "crm", declaration), engine)
+    project.materialize()
+
+    erased(engine, spark, "/* Bob */ name = 'O''Brien' -- of Bob")
+
+    assert rows(engine, spark, "crm/people") == [(2, "Ben", None), (3, None, "y")]
+    assert rows(engine, spark, "crm/renamed") == [(2, "Ben"), (3, None)]
+    [[choice]] = resolve(engine, [InputRequest("crm/both", "test")])
+    people = [row["person"] for row in stores(spark).read([choice.version]).collect()]
+    assert sorted(map(str, people)) == ["Ben", "Ben", "None", "None"]
+    with transaction(engine) as cursor:
+        entry = cursor.execute("SELECT condition FROM catalog.erasure").fetchone()
+    assert entry is not None
+    assert "Bob" not in entry["condition"]
+    assert "Brien" not in entry["condition"]
+
+
+OF_OTHER_ROWS = """
+---
+type: headrace.Dataset
+attributes:
+  key: crm/window
+  sql: SELECT id, max(name) OVER () AS last FROM crm.people
+---
+type: headrace.Dataset
+attributes:
+  key: crm/neighbours
+  sql: SELECT a.id, b.name AS next FROM crm.people a JOIN crm.people b ON b.id = a.id + 1
+"""
+
+
+def test_rows_with_values_of_other_rows_are_computed_again(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    project = load_project(write_project(tmp_path, "crm", PEOPLE + OF_OTHER_ROWS), engine)
+    project.materialize()
+    found = ends(engine, spark, "id = 2")
+    assert found["crm/contacts"] == (Action.REWRITE, 1)
+    assert found["crm/window"] == found["crm/neighbours"] == (Action.RECOMPUTE, None)
+
+
+def test_texts_are_compared_by_spark_also_in_a_database(
+    engine: Engine, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declaration = """
+type: headrace.Dataset
+attributes:
+  key: crm/people
+  output: {store: jdbc, connection: crm}
+  sql: SELECT * FROM VALUES (1, 'Ada'), (2, 'Ben') AS t (id, name)
+"""
+    root = write_project(tmp_path, "crm", declaration)
+    with configured(monkeypatch, root, derby("crm")):
+        load_project(root, engine).materialize()
+        erased(engine, spark, "name = 'Ada'")
+        assert rows(engine, spark, "crm/people") == [(2, "Ben")]

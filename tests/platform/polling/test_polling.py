@@ -27,6 +27,7 @@ from headrace.orchestration.sensors.polls import poll_once, polls_sensor, state_
 from headrace.polling.polling import PollState, run_poll
 from headrace.polling.polls import Poll, load_polls
 from headrace.polling.reading import PollFailed
+from headrace.polling.reports import reports
 from headrace.settings import settings
 from headrace.spark.errors import StoreUnavailable
 from tests.platform.connections.conftest import database  # noqa: F401 - a fixture
@@ -352,3 +353,34 @@ def test_the_command_shows_what_a_poll_would_report(
     unknown = CliRunner().invoke(app, ["legacy", "poll", "other"])
     assert unknown.exit_code == 1
     assert "has no poll other; it has: requests" in unknown.stderr
+
+
+def test_rows_that_are_not_in_order_do_not_move_the_watermark(
+    queue: Database, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.polling.reading.MAX_ROWS", 2)
+    for id in range(1, 4):
+        insert(queue, id, "COMPLETE", 10 + id)
+    newest_first = POLL.model_copy(
+        update={"query": "SELECT * FROM shop.request WHERE changed_at >= :watermark ORDER BY changed_at DESC"}
+    )
+    with pytest.raises(PollFailed, match="not in the order of changed_at"):
+        run_poll(newest_first, PollState(POLL.since), lambda: spark, None, datetime.now(UTC))
+
+
+def test_times_of_an_endpoint_without_a_zone_are_in_that_of_the_poll() -> None:
+    poll = POLL.model_copy(update={"fields": {}})
+    rows: list[dict[str, Any]] = [
+        {"process": "a", "status": "x", "started_at": "2026-11-02T09:00:00", "at": "2026-11-02T10:00:00Z"},
+        {"process": "b", "status": "x", "metadata": "text", "other": 1},
+    ]
+    first, second = reports(poll, rows)
+    assert (first["started_at"], first["at"]) == ("2026-11-02T09:00:00-05:00", "2026-11-02T10:00:00+00:00")
+    assert second["metadata"] == "text"
+
+
+def test_a_watermark_of_another_kind_begins_anew() -> None:
+    stored = PollState(datetime(2026, 11, 3), polled_at=datetime.now(UTC)).stored  # noqa: DTZ001
+    assert PollState.of(POLL, stored).watermark == datetime(2026, 11, 3)  # noqa: DTZ001
+    for since in (datetime(2026, 11, 1, tzinfo=UTC), 5):
+        assert PollState.of(POLL.model_copy(update={"since": since}), stored).watermark == since
