@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from heapq import heappop, heappush
@@ -66,7 +67,7 @@ class Condition:
     text itself is never changed. Raises ErasureRefused for anything else than a condition.
     """
 
-    def __init__(self, sql: str, names: Mapping[str, str] | None = None) -> None:
+    def __init__(self, sql: str) -> None:
         self.sql = sql
         try:
             self._parsed = parse_one(sql, dialect="spark", into=exp.Condition)
@@ -80,7 +81,7 @@ class Condition:
         columns = sorted({each.parts[0].name.lower() for each in self._parsed.find_all(exp.Column)})
         if not columns:
             raise ErasureRefused(f"{sql!r} names no column; to remove a whole dataset, use `headrace retire`")
-        self.names: Mapping[str, str] = names or {name: name for name in columns}
+        self.names: Mapping[str, str] = {name: name for name in columns}
 
     @property
     def columns(self) -> frozenset[str]:
@@ -95,7 +96,9 @@ class Condition:
 
     def renamed(self, names: Mapping[str, str]) -> Condition:
         """Return the condition on rows that have its columns under other names, by the present ones in lower case."""
-        return Condition(self.sql, {own: names[name.lower()] for own, name in self.names.items()})
+        same = copy(self)
+        same.names = {own: names[name.lower()] for own, name in self.names.items()}
+        return same
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -115,6 +118,11 @@ class AffectedVersion:
     action: Action
     conditions: Conditions | None
     rows: int | None
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The dataset and tag, by which its store holds it."""
+        return self.stored.version.dataset, self.stored.version.tag
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,23 +264,17 @@ def _with_siblings(engine: Engine, affected: Sequence[AffectedVersion]) -> list[
     A place with a version to compute again stays until that is done.
     """
     by_id = {each.stored.version.version_id: each for each in affected}
-    places = {(each.stored.version.dataset, each.stored.version.tag) for each in affected}
+    places = {each.place for each in affected}
     for dataset in sorted({dataset for dataset, _ in places}):
         for stored in versions_of(engine, dataset):
             version = stored.version
             if (dataset, version.tag) in places and version.version_id not in by_id and not stored.is_erased:
                 action = Action.DELETE if stored.generation is None else Action.REWRITE
                 by_id[version.version_id] = AffectedVersion(stored, action, None, 0)
-    staying = {
-        (each.stored.version.dataset, each.stored.version.tag)
-        for each in by_id.values()
-        if each.action is Action.RECOMPUTE
-    }
+    staying = {each.place for each in by_id.values() if each.action is Action.RECOMPUTE}
     return sorted(
         (
-            replace(each, action=Action.RECOMPUTE)
-            if (each.stored.version.dataset, each.stored.version.tag) in staying
-            else each
+            replace(each, action=Action.RECOMPUTE) if each.place in staying else each
             for each in by_id.values()
         ),
         key=lambda each: (each.stored.version.created_at, each.stored.version.version_id),

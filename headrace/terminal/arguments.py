@@ -89,6 +89,12 @@ Dataset = Annotated[
     str,
     typer.Argument(metavar="DATASET", help="The dataset's key, domain/name.", autocompletion=dataset_keys),
 ]
+Datasets = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="DATASET", help="Only these datasets.", autocompletion=dataset_keys, show_default=False
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Partition = Annotated[
     str | None, typer.Option("--partition", "-p", metavar="KEY", help="Only the partition with this key.")

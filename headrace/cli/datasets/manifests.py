@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from headrace.terminal.arguments import AsJson, dataset_keys, examples
+from headrace.terminal.arguments import AsJson, Datasets, examples
 from headrace.terminal.errors import complain
 from headrace.terminal.output import emit, show, table
 
@@ -18,12 +18,7 @@ app = typer.Typer()
 
 @app.command(epilog=examples("headrace manifests", "headrace manifests flights/planes flights/airports"))
 def manifests(
-    datasets: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="DATASET", help="Only these datasets.", autocompletion=dataset_keys, show_default=False
-        ),
-    ] = None,
+    datasets: Datasets = None,
     as_json: AsJson = False,
 ) -> None:
     """Refresh the manifests that external readers use.

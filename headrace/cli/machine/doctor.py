@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
-from headrace.terminal.arguments import AsJson, dataset_keys, examples
+from headrace.terminal.arguments import AsJson, Datasets, examples
 from headrace.terminal.output import emit, show, table
 
 app = typer.Typer()
@@ -14,12 +12,7 @@ app = typer.Typer()
 
 @app.command(epilog=examples("headrace doctor", "headrace doctor flights/planes"))
 def doctor(
-    datasets: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="DATASET", help="Only these datasets.", autocompletion=dataset_keys, show_default=False
-        ),
-    ] = None,
+    datasets: Datasets = None,
     as_json: AsJson = False,
 ) -> None:
     """Examine the installation and the stores.
