@@ -19,6 +19,7 @@ import httpx
 
 from headrace.catalog.records import Version
 from headrace.spark.errors import ResourceError
+from headrace.variables import UnsetVariable, with_variables
 
 PAUSES = (1.0, 3.0)  # seconds before the second and third try
 SENDEVENT_TIMEOUT_SECONDS = 30.0
@@ -29,7 +30,6 @@ NOTIFICATIONS_TIMEOUT_SECONDS = (
 POST_TIMEOUT_SECONDS = 30.0
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
-_VARIABLE = re.compile(r"\$\{(\w+)\}")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._=+@-]")
 
 
@@ -187,7 +187,7 @@ def _send_event(command: Sequence[str]) -> None:
 
 def _post(notice: HttpRequest, version: Version) -> None:
     """Post the version. The receiver knows a repetition by the Idempotency-Key, which is the version's id."""
-    headers = {name: _with_variables(value) for name, value in notice.headers.items()}
+    headers = {name: _header(value) for name, value in notice.headers.items()}
     key = {"Idempotency-Key": str(version.version_id)}
     try:
         response = httpx.post(
@@ -202,13 +202,11 @@ def _post(notice: HttpRequest, version: Version) -> None:
         raise NoticeFailed(f"it answers with HTTP {response.status_code}")
 
 
-def _with_variables(text: str) -> str:
-    def value(match: re.Match[str]) -> str:
-        if match[1] not in os.environ:
-            raise NoticeFailed(f"the environment variable {match[1]}, which a header names, is not set")
-        return os.environ[match[1]]
-
-    return _VARIABLE.sub(value, text)
+def _header(text: str) -> str:
+    try:
+        return with_variables(text)
+    except UnsetVariable as error:
+        raise NoticeFailed(f"the environment variable {error}, which a header names, is not set") from error
 
 
 def _call(notice: ProcedureCall, version: Version) -> None:

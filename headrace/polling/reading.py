@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import httpx
 from headrace.connections.connection import connection
 from headrace.connections.database import opened
 from headrace.polling.polls import WATERMARK, Poll
+from headrace.variables import UnsetVariable, with_variables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,7 +25,6 @@ MAX_ROWS = 2_000  # of one poll: a cell of a database costs a call of the JVM
 MAX_PAGES = 20  # of one poll
 _ANSWER_SECONDS = 20.0
 _IN_QUERY = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/|(?<!:):watermark\b", re.DOTALL)
-_REFERENCE = re.compile(r"\$\{(\w+)\}")
 
 
 class PollFailed(Exception):
@@ -72,7 +71,7 @@ def _bound(query: str) -> tuple[str, int]:
 def _of_endpoint(poll: Poll, watermark: Watermark) -> Rows:
     text = watermark.isoformat() if isinstance(watermark, datetime) else str(watermark)
     url: str | None = str(poll.url).replace("{watermark}", quote(text, safe=""))
-    headers = {name: _with_variables(poll, value) for name, value in poll.headers.items()}
+    headers = {name: _header(poll, value) for name, value in poll.headers.items()}
     found: list[Mapping[str, Any]] = []
     with httpx.Client(headers=headers, timeout=_ANSWER_SECONDS) as client:
         for _ in range(MAX_PAGES):
@@ -126,15 +125,13 @@ def _at(answer: Any, path: str | None) -> Any:  # noqa: ANN401 - JSON
     return answer
 
 
-def _with_variables(poll: Poll, text: str) -> str:
-    def value(match: re.Match[str]) -> str:
-        if match[1] not in os.environ:
-            raise PollFailed(
-                f"the environment variable {match[1]}, which a header of {poll.name} names, is not set"
-            )
-        return os.environ[match[1]]
-
-    return _REFERENCE.sub(value, text)
+def _header(poll: Poll, text: str) -> str:
+    try:
+        return with_variables(text)
+    except UnsetVariable as error:
+        raise PollFailed(
+            f"the environment variable {error}, which a header of {poll.name} names, is not set"
+        ) from error
 
 
 def _shown(url: str) -> str:
