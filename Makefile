@@ -40,7 +40,7 @@ test-fast: install ui $(VENV)/spark.jsa ## Tests without a cluster, killed proce
 	@$(PYTEST) -m "not slow"
 
 test-spark: install $(SPARK_FOLDER) ## Tests of execution, stores and Spark on another PySpark: SPARK=4.1.4
-	@PYTHONPATH=$(CURDIR)/$(SPARK_FOLDER) $(PYTEST) tests/platform/execution tests/platform/spark tests/platform/stores
+	@PYTHONPATH=$(CURDIR)/$(SPARK_FOLDER) $(PYTEST) tests/platform/execution tests/platform/landed tests/platform/spark tests/platform/stores
 
 # It takes the place of the locked one by being first on the path, also for the processes that the tests start.
 $(SPARK_FOLDER): | install

@@ -34,8 +34,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from headrace.catalog.records import Check
+from headrace.checks.models import checks_of
 from headrace.spark.session import SparkResource
-from headrace.stores.checks.models import checks_of
 from headrace.stores.files.store import FilesStore
 from headrace.stores.tags import new_tag
 

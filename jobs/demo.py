@@ -118,8 +118,8 @@ def _land(steps: Steps, instance: dg.DagsterInstance) -> None:
     with steps.step("Load the declarations") as report_result:
         from headrace.declarations.loading.code import project_code
         from headrace.declarations.loading.project import records
-        from headrace.execution.landed.observation import observe
         from headrace.execution.plan import ExternalPlan
+        from headrace.landed.observation import observe
         from headrace.orchestration.sensors.landing import report_landed_files
         from headrace.registration.declarations import register
 

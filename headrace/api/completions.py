@@ -20,13 +20,13 @@ from headrace.api.subjects import Database
 from headrace.catalog.records import RunState
 from headrace.catalog.run_events import RunEvent
 from headrace.events.value_errors import VALUE_ERRORS
-from headrace.execution.landed.measures import unmeasured
 from headrace.http.problems import MEDIA_TYPE, Problem
 from headrace.http.security import requires_or_local
 from headrace.job_reports.completions.parsing import read_completions
 from headrace.job_reports.ingestion import ingest_each
 from headrace.job_reports.permissions import run_refusals
 from headrace.job_reports.reported_names import with_processes
+from headrace.landed.measures import unmeasured
 
 router = APIRouter(prefix="/api/v1", tags=["events"])
 BATCH_SIZE = 1000  # events per transaction

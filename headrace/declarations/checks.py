@@ -11,10 +11,10 @@ from sqlglot import parse_one
 from sqlglot.errors import SqlglotError
 
 from headrace.catalog.records import Check
+from headrace.checks.custom_checks import CHECKS
+from headrace.checks.predicates import plain_parameter
 from headrace.plugins import UnknownPlugin
 from headrace.severity import Severity
-from headrace.stores.checks.custom_checks import CHECKS
-from headrace.stores.checks.predicates import plain_parameter
 
 Scalar = bool | int | float | str
 

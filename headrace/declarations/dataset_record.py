@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.catalog.records import Check, Column, DatasetRecord
+from headrace.checks.predicates import validate
 from headrace.declarations.attributes import DatasetAttributes, DescriptiveAttributes
 from headrace.declarations.automation import sla_record
 from headrace.declarations.checks import DatasetCheck, column_checks, dataset_checks, partition_check
@@ -15,7 +16,6 @@ from headrace.declarations.partitions import partition_shape
 from headrace.declarations.sources.origin import Origin
 from headrace.spark.errors import InvalidCheck
 from headrace.spark.types import spark_type
-from headrace.stores.checks.predicates import validate
 
 
 def dataset_record(

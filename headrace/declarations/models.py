@@ -13,7 +13,7 @@ def pandera_schema(
     reference: str, origin: Origin, field: FieldPath
 ) -> tuple[tuple[Column, ...], Sequence[Check]]:
     """Return the columns and checks of the model `file.py:Model`. Raises DeclarationError."""
-    from headrace.stores.checks.models import checks_of
+    from headrace.checks.models import checks_of
 
     file_name, _, name = reference.partition(":")
     if not file_name.endswith(".py") or not name.isidentifier():

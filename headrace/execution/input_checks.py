@@ -8,9 +8,9 @@ from operator import and_
 from typing import TYPE_CHECKING, Any
 
 from headrace.catalog.records import Check, CheckResult
+from headrace.checks.audit import result
 from headrace.spark.errors import InvalidCheck
 from headrace.spark.quoting import quoted
-from headrace.stores.checks.audit import result
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

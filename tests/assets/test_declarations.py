@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from headrace.catalog.records import Check, DatasetRecord
+from headrace.checks.predicates import KINDS, failing
 from headrace.declarations.loading.project import load, records
 from headrace.execution.plan import ProcessPlan, TransformContext
 from headrace.severity import Severity
-from headrace.stores.checks.predicates import KINDS, failing
 
 Table = Callable[[str], DataFrame]
 

@@ -79,7 +79,7 @@ def ingest(
     from headrace.cli.legacy.estates import files_of
     from headrace.context import current_context
     from headrace.database.connection import connect
-    from headrace.execution.landed.measures import measured
+    from headrace.landed.measures import measured
     from headrace.orchestration.event_sources import EVENT_SOURCES
     from headrace.orchestration.ingestion import load
     from headrace.severity import Severity

@@ -99,9 +99,9 @@ def observe(
     """
     from headrace.database.connection import connect
     from headrace.declarations.loading.code import project_code
-    from headrace.execution.landed.files import not_looked_at
-    from headrace.execution.landed.observation import observe as look
     from headrace.execution.plan import ExternalPlan
+    from headrace.landed.files import not_looked_at
+    from headrace.landed.observation import observe as look
     from headrace.local.environment import dagster_instance
     from headrace.orchestration.sensors.landing import report_landed_files
     from headrace.terminal.progress import progress

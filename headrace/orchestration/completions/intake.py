@@ -14,10 +14,10 @@ from headrace.autosys.findings import Finding
 from headrace.context import current_context
 from headrace.database.locks import alone
 from headrace.events.value_errors import VALUE_ERRORS
-from headrace.execution.landed.measures import measured
 from headrace.job_reports.completions.names import DEFAULT_NAMES
 from headrace.job_reports.completions.parsing import Completions, read_completions
 from headrace.job_reports.ingestion import IngestionResult, ingest_each
+from headrace.landed.measures import measured
 from headrace.orchestration.completions.folder import ClaimedFile, Folder
 from headrace.severity import Severity
 

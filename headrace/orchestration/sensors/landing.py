@@ -14,9 +14,9 @@ from headrace.catalog.records import Version
 from headrace.dagster_internals import DATA_VERSION_TAG
 from headrace.database.connection import connect
 from headrace.events.scheduler_versions import REPORTED
-from headrace.execution.landed.files import not_looked_at
-from headrace.execution.landed.observation import Memory, Observation, observe
 from headrace.execution.plan import ExternalPlan, Plan
+from headrace.landed.files import not_looked_at
+from headrace.landed.observation import Memory, Observation, observe
 from headrace.orchestration.partition_keys import add_partition_keys
 
 READ_TIME_LIMIT = timedelta(seconds=30)  # Dagster cancels a tick at 60 s

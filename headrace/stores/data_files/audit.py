@@ -22,12 +22,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.catalog.records import Check, CheckResult
+from headrace.checks import readback
+from headrace.checks.audit import Audit, RowCheck, result, row_count_result, unique_columns
+from headrace.checks.evaluation import frame_result, repeated_keys, row_result, unique_result
+from headrace.checks.summary import Bounds, Summary
 from headrace.files.formats import PARQUET
 from headrace.files.opening import files_for
-from headrace.stores.checks import readback
-from headrace.stores.checks.audit import Audit, RowCheck, result, row_count_result, unique_columns
-from headrace.stores.checks.evaluation import frame_result, repeated_keys, row_result, unique_result
-from headrace.stores.checks.summary import Bounds, Summary
 from headrace.stores.data_files.directories import OutputDirectories, OutputDirectory
 from headrace.stores.data_files.proofs import column_scans
 from headrace.stores.data_files.proofs.dictionaries import known_values

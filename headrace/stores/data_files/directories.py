@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headrace.catalog.records import Column
+from headrace.checks.readback import PARTITION
+from headrace.checks.summary import Summary
 from headrace.files.filesystem import StoredFile
 from headrace.spark.quoting import quoted
-from headrace.stores.checks.readback import PARTITION
-from headrace.stores.checks.summary import Summary
 from headrace.stores.columns import schema_text
 from headrace.stores.data_files.partitions import COLUMN
 from headrace.stores.data_files.reading import loaded

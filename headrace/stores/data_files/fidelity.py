@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from headrace.catalog.records import Column as DatasetColumn
 from headrace.catalog.schema import nested_parts, struct_fields
+from headrace.checks.predicates import counted
 from headrace.spark.errors import SchemaMismatch
 from headrace.spark.quoting import quoted
-from headrace.stores.checks.predicates import counted
 from headrace.stores.data_files.options import null_marker
 from headrace.stores.writes import OutputFormat
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from headrace.checks.summary import Bounds, Summary
 from headrace.files.filesystem import Files, StoredFile
 from headrace.spark.errors import StoreUnavailable
-from headrace.stores.checks.summary import Bounds, Summary
 
 # Spark's marker of files whose days before 1582 are in the Julian calendar (datetimeRebaseModeInWrite=LEGACY).
 LEGACY_CALENDAR = b"org.apache.spark.legacyDateTime"

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.catalog.records import Check, CheckResult, Column
 from headrace.catalog.schema import sensitive
+from headrace.checks.audit import Audit, plan
+from headrace.checks.readback import PARTITION, summary_aggregates, summary_of
+from headrace.checks.summary import statistics
 from headrace.files.filesystem import Files, StoredFile
 from headrace.files.formats import PARQUET
 from headrace.files.sizes import size_of
 from headrace.spark.errors import SchemaMismatch
 from headrace.spark.quoting import literal, quoted
-from headrace.stores.checks.audit import Audit, plan
-from headrace.stores.checks.readback import PARTITION, summary_aggregates, summary_of
-from headrace.stores.checks.summary import statistics
 from headrace.stores.columns import conformed
 from headrace.stores.data_files import audit as auditing
 from headrace.stores.data_files.commits import require_committed

@@ -16,10 +16,10 @@ from deltalake.transaction import AddAction
 
 from headrace.catalog.records import Version
 from headrace.catalog.schema import sensitive
+from headrace.checks.summary import Summary
 from headrace.files.filesystem import Entry, StoredFile, normalised
 from headrace.files.opening import files_for
 from headrace.queries.rows import PublishedRow
-from headrace.stores.checks.summary import Summary
 from headrace.stores.columns import merged_columns
 from headrace.stores.data_files.footers import read_footers
 from headrace.stores.data_files.partitions import directory

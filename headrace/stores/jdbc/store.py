@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.catalog.records import Check, CheckResult, Column, Version
 from headrace.catalog.schema import sensitive
+from headrace.checks.audit import Audit, plan
+from headrace.checks.evaluation import evaluated
+from headrace.checks.readback import PARTITION, summary_aggregates, summary_of
+from headrace.checks.summary import Summary, statistics
 from headrace.connections.connection import Connection, connection
 from headrace.connections.database import Database, opened
 from headrace.connections.failures import explained
@@ -17,10 +21,6 @@ from headrace.spark.errors import CorruptInput, StoreUnavailable
 from headrace.spark.failures import explained as explained_by_spark
 from headrace.spark.java_sql import summer_zone
 from headrace.spark.quoting import quoted
-from headrace.stores.checks.audit import Audit, plan
-from headrace.stores.checks.evaluation import evaluated
-from headrace.stores.checks.readback import PARTITION, summary_aggregates, summary_of
-from headrace.stores.checks.summary import Summary, statistics
 from headrace.stores.columns import conformed, merged_columns
 from headrace.stores.data_files.first_rows import rows_as_text
 from headrace.stores.jdbc.place import Place

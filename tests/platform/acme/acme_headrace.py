@@ -23,15 +23,15 @@ from headrace.alerts.records import RenderedNotification
 from headrace.catalog.locators import RelationLocator, SnapshotLocator
 from headrace.catalog.records import Check, Column, Version
 from headrace.catalog.schema import sensitive
+from headrace.checks.audit import plan
+from headrace.checks.evaluation import evaluated
+from headrace.checks.readback import PARTITION, summaries
+from headrace.checks.summary import Summary, statistics
 from headrace.job_reports.completions.parsing import read_completions
 from headrace.queries.rows import PublishedRow
 from headrace.spark.errors import StoreUnavailable
 from headrace.spark.quoting import quoted
 from headrace.stores.capabilities import Capability
-from headrace.stores.checks.audit import plan
-from headrace.stores.checks.evaluation import evaluated
-from headrace.stores.checks.readback import PARTITION, summaries
-from headrace.stores.checks.summary import Summary, statistics
 from headrace.stores.columns import conformed, merged_columns, schema_text
 from headrace.stores.display import AS_JSON, TO_THE_MICROSECOND
 from headrace.stores.protocol import JsonRow, Reference, Row, StoredTag

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from headrace.alerts.channels import CHANNELS
+from headrace.checks.custom_checks import CHECKS
 from headrace.exports.exporter import EXPORTERS
 from headrace.orchestration.event_sources import EVENT_SOURCES
 from headrace.plugins import Registry
-from headrace.stores.checks.custom_checks import CHECKS
 from headrace.stores.registry import STORES
 from tests.paths import REPOSITORY
 

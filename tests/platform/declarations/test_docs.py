@@ -21,7 +21,7 @@ EXAMPLE = re.compile(r"```(?:yaml|sql|python)\n(?:#|--) assets/(\S+)\n(.*?)```",
 
 
 def test_all_examples_load_as_one_project(project: Project) -> None:
-    pytest.importorskip("headrace.stores.checks.models")
+    pytest.importorskip("headrace.checks.models")
     assert computed_in(project, DOCS) == {
         "shop/order_numbers",
         "shop/order_numbers_for_the_mainframe",

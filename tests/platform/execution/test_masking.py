@@ -10,9 +10,9 @@ from sqlalchemy import Engine
 
 from headrace.database.connection import transaction
 from headrace.declarations.loading.project import load
-from headrace.execution.landed.observation import observe
 from headrace.execution.masking import without_sensitive_values
 from headrace.execution.plan import ExternalPlan
+from headrace.landed.observation import observe
 from headrace.spark.errors import SchemaMismatch
 from tests.platform.projects import failure, load_project, project_of, write_project
 

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from headrace.cli import app
 from headrace.declarations.loading.project import load
-from headrace.execution.landed.observation import observe
 from headrace.execution.plan import ExternalPlan
+from headrace.landed.observation import observe
 from headrace.orchestration.materialization import InvalidSelection
 from headrace.orchestration.sensors.landing import report_landed_files
 from headrace.publishing.publication import generations

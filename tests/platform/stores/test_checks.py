@@ -17,11 +17,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from headrace.catalog.records import Check, CheckStatus, Column
+from headrace.checks import predicates
+from headrace.checks.models import checks_of, load_model
+from headrace.checks.summary import Bounds
 from headrace.severity import Severity
 from headrace.spark.errors import InvalidCheck
-from headrace.stores.checks import predicates
-from headrace.stores.checks.models import checks_of, load_model
-from headrace.stores.checks.summary import Bounds
 from headrace.stores.tags import new_tag
 from headrace.stores.writes import PartitionWrite
 

@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from headrace.catalog.records import Check
+from headrace.checks import readback
 from headrace.files.opening import files_for
-from headrace.stores.checks import readback
 from headrace.stores.data_files.proofs import column_scans
 from headrace.stores.data_files.proofs.regular_expressions import re2_pattern
 from headrace.stores.tags import new_tag

@@ -23,9 +23,9 @@ from s3fs import S3FileSystem
 from sqlalchemy import Engine
 
 from headrace.declarations.loading.project import load
-from headrace.execution.landed.observation import observe
 from headrace.execution.plan import ExternalPlan
 from headrace.files.objects import ObjectFiles
+from headrace.landed.observation import observe
 from headrace.orchestration.garbage import garbage
 from headrace.settings import settings
 from headrace.spark.errors import StoreUnavailable

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headrace.catalog.records import Check
+from headrace.checks.predicates import pattern_text, starting_pattern
 from headrace.files.filesystem import Files, StoredFile
-from headrace.stores.checks.predicates import pattern_text, starting_pattern
 from headrace.stores.data_files.footers import LEGACY_CALENDAR, top_level
 from headrace.stores.data_files.proofs.regular_expressions import re2_pattern
 

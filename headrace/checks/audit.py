@@ -14,10 +14,10 @@ from sqlglot import expressions as exp
 from headrace.catalog.records import Check, CheckResult, CheckStatus
 from headrace.catalog.records import Column as DatasetColumn
 from headrace.catalog.schema import sensitive
+from headrace.checks import predicates
+from headrace.checks.summary import Summary
 from headrace.severity import Severity
 from headrace.spark.errors import InvalidCheck
-from headrace.stores.checks import predicates
-from headrace.stores.checks.summary import Summary
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

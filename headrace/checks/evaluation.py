@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from headrace.catalog.records import Check, CheckResult
-from headrace.stores.checks import readback
-from headrace.stores.checks.audit import Audit, RowCheck, result, row_count_result, unique_columns
-from headrace.stores.checks.readback import PARTITION, Failures, Key
-from headrace.stores.checks.summary import Summary
+from headrace.checks import readback
+from headrace.checks.audit import Audit, RowCheck, result, row_count_result, unique_columns
+from headrace.checks.readback import PARTITION, Failures, Key
+from headrace.checks.summary import Summary
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -95,7 +95,7 @@ def unique_result(check: Check, failures: Failures | None) -> CheckResult:
 def frame_result(check: Check, audit: Audit, frame: DataFrame) -> CheckResult:
     """Run a check that needs a frame of one version: a custom one of pandera, or `unique_values_eq`."""
     if check.kind == "pandera":
-        from headrace.stores.checks.models import passes
+        from headrace.checks.models import passes
 
         passed, error = passes(check, frame)
         return result(check, None, passed, _raised(error, audit) if error is not None else {})

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from headrace.catalog.records import CheckResult, CheckStatus, Column
 from headrace.catalog.schema import sensitive
 from headrace.execution.control_totals import ControlTotals
-from headrace.execution.landed.files import LandedFiles
-from headrace.execution.landed.text import DeclarationMismatch
 from headrace.files.filesystem import StoredFile
 from headrace.files.formats import foreign_reader_options
+from headrace.landed.files import LandedFiles
+from headrace.landed.text import DeclarationMismatch
 from headrace.spark.errors import ResourceError
 from headrace.spark.failures import explained
 from headrace.spark.quoting import quoted

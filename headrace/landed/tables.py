@@ -18,9 +18,9 @@ from headrace.catalog.schema import decimal_widens, schema_hash, widens
 from headrace.connections.connection import connection
 from headrace.connections.database import opened
 from headrace.connections.relations import OBSERVED, Source, State, columns_of, greatest, state
-from headrace.execution.landed.contents import CHECK
-from headrace.execution.landed.versions import SIGNATURE
 from headrace.execution.plan import ExternalPlan
+from headrace.landed.contents import CHECK
+from headrace.landed.versions import SIGNATURE
 
 _DIGITS: Mapping[str, int] = {"boolean": 1, "tinyint": 2, "smallint": 4, "int": 9, "bigint": 18}
 

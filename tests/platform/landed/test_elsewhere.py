@@ -16,13 +16,13 @@ import pytest
 from sqlalchemy import Engine
 
 from headrace.declarations.loading.project import load
-from headrace.execution.landed.observation import observe
 from headrace.execution.plan import ExternalPlan
+from headrace.landed.observation import observe
 from headrace.orchestration.sensors.landing import landing_sensor
 from headrace.queries import published
 from headrace.queries.pointers import newest
 from headrace.settings import settings
-from tests.platform.execution.test_landed_formats import write
+from tests.platform.landed.test_formats import write
 from tests.platform.projects import load_project, write_project
 
 if TYPE_CHECKING:

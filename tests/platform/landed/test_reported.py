@@ -15,8 +15,8 @@ from sqlalchemy import Engine
 
 from headrace import queries
 from headrace.catalog.records import DatasetRecord, RunState
-from headrace.execution.landed.observation import observe
 from headrace.job_reports.ingestion import ingest
+from headrace.landed.observation import observe
 from headrace.orchestration.completions.folder import LocalFolder
 from headrace.orchestration.completions.intake import take_in
 from headrace.orchestration.sensors.landing import landing_sensor

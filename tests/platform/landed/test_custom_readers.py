@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 from headrace.catalog.records import Version
 from headrace.cli import app
 from headrace.declarations.loading.project import load
-from headrace.execution.landed.observation import Observation, observe
 from headrace.execution.plan import ExternalPlan
+from headrace.landed.observation import Observation, observe
 from headrace.queries.versions import published
 from headrace.settings import settings
 from headrace.spark.session import SparkResource

@@ -8,11 +8,11 @@ from typing import BinaryIO
 
 from headrace.catalog.records import CheckResult, CheckStatus, Column
 from headrace.catalog.schema import decimal_widens, sensitive
-from headrace.execution.landed.control import Counts
-from headrace.execution.landed.files import LandedFiles
-from headrace.execution.landed.text import DeclarationMismatch, csv_rows, json_rows
 from headrace.files.filesystem import StoredFile
 from headrace.files.formats import reads_as
+from headrace.landed.control import Counts
+from headrace.landed.files import LandedFiles
+from headrace.landed.text import DeclarationMismatch, csv_rows, json_rows
 from headrace.spark.types import spark_type
 
 CHECK = "reads_as_declared"

@@ -20,9 +20,9 @@ import pytest
 from sqlalchemy import Engine
 
 from headrace.catalog.records import CheckStatus, Column, Version
-from headrace.execution.landed.observation import Memory, observe
 from headrace.execution.plan import ExternalPlan
 from headrace.files.formats import FORMATS
+from headrace.landed.observation import Memory, observe
 from headrace.queries import version
 from headrace.stores.files.store import FilesStore
 

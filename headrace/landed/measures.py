@@ -11,12 +11,12 @@ from headrace.catalog.records import CheckStatus, DatasetRecord
 from headrace.catalog.run_events import ReportedOutput, RunEvent
 from headrace.errors import UnknownDataset
 from headrace.events.scheduler_versions import NOT_MEASURED
-from headrace.execution.landed.contents import read
-from headrace.execution.landed.files import LandedFiles
 from headrace.execution.plan import ExternalPlan
 from headrace.files.filesystem import LocalFiles, is_local, local_path
 from headrace.files.formats import FORMATS
 from headrace.files.sizes import size_of
+from headrace.landed.contents import read
+from headrace.landed.files import LandedFiles
 from headrace.queries import dataset
 from headrace.spark.errors import ResourceError
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from headrace.checks.audit import RowCheck
+from headrace.checks.predicates import counted
+from headrace.checks.summary import Bounds, Summary, jsonable
 from headrace.spark.quoting import quoted
-from headrace.stores.checks.audit import RowCheck
-from headrace.stores.checks.predicates import counted
-from headrace.stores.checks.summary import Bounds, Summary, jsonable
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row, SparkSession

@@ -11,10 +11,10 @@ from time import monotonic
 from sqlalchemy import Engine
 
 from headrace.catalog.records import CheckStatus, Outcome, Publication, Version, VersionDraft
-from headrace.execution.landed.files import Landed, LandedFiles, Listing, is_looked_at, list_landed
-from headrace.execution.landed.tables import LandedTable, look, table_draft
-from headrace.execution.landed.versions import SIGNATURE, draft, has_same_content, is_version
 from headrace.execution.plan import ExternalPlan
+from headrace.landed.files import Landed, LandedFiles, Listing, is_looked_at, list_landed
+from headrace.landed.tables import LandedTable, look, table_draft
+from headrace.landed.versions import SIGNATURE, draft, has_same_content, is_version
 from headrace.publishing.publication import publish
 from headrace.queries import published
 from headrace.registration.declarations import register

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import Engine
 
 from headrace.catalog.records import Column, DatasetRecord
-from headrace.execution.landed.observation import observe
 from headrace.execution.plan import ExternalPlan
+from headrace.landed.observation import observe
 from headrace.orchestration.sensors.landing import landing_sensor
 from headrace.queries import published
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from headrace.catalog.records import CheckResult, CheckStatus, Column
 from headrace.catalog.schema import sensitive
-from headrace.execution.landed.contents import CHECK, Reading, compared
-from headrace.execution.landed.control import Counts, counted, unsummable
-from headrace.execution.landed.files import LandedFiles
-from headrace.execution.landed.text import DeclarationMismatch
 from headrace.files.filesystem import StoredFile
+from headrace.landed.contents import CHECK, Reading, compared
+from headrace.landed.control import Counts, counted, unsummable
+from headrace.landed.files import LandedFiles
+from headrace.landed.text import DeclarationMismatch
 from headrace.spark.errors import ReaderFailed, ResourceError
 from headrace.spark.failures import explained
 from headrace.spark.readers import columns_of, frame_of, message_of, with_columns

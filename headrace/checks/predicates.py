@@ -14,10 +14,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from headrace.catalog.records import Check
+from headrace.checks.custom_checks import CHECKS
+from headrace.checks.summary import Bounds
 from headrace.spark.errors import InvalidCheck
 from headrace.spark.quoting import quoted
-from headrace.stores.checks.custom_checks import CHECKS
-from headrace.stores.checks.summary import Bounds
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

@@ -19,8 +19,8 @@ from headrace.cli import app
 from headrace.connections.connection import connection
 from headrace.connections.database import Database, opened
 from headrace.declarations.loading.project import load
-from headrace.execution.landed.observation import Memory, Observation, observe
 from headrace.execution.plan import ExternalPlan
+from headrace.landed.observation import Memory, Observation, observe
 from headrace.queries.versions import version as detail
 from headrace.settings import settings
 from tests.paths import POSTGRESQL_DRIVER

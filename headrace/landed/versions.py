@@ -9,14 +9,14 @@ from hashlib import sha256
 from headrace.catalog.records import CheckResult, CheckStatus, Version, VersionDraft
 from headrace.catalog.schema import schema_hash
 from headrace.events.scheduler_versions import REPORTED
-from headrace.execution.landed.contents import Reading, read
-from headrace.execution.landed.control import CHECK as CONTROL
-from headrace.execution.landed.control import control_totals, sums_of_files, unsummable
-from headrace.execution.landed.custom import read_by_reader
-from headrace.execution.landed.files import Landed, LandedFiles
-from headrace.execution.landed.text import DeclarationMismatch
 from headrace.files.filesystem import StoredFile
 from headrace.files.sizes import size_of
+from headrace.landed.contents import Reading, read
+from headrace.landed.control import CHECK as CONTROL
+from headrace.landed.control import control_totals, sums_of_files, unsummable
+from headrace.landed.custom import read_by_reader
+from headrace.landed.files import Landed, LandedFiles
+from headrace.landed.text import DeclarationMismatch
 from headrace.spark.readers import READER
 
 SIGNATURE = "files_signature"

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from headrace.catalog.records import Check, Column
+from headrace.checks.predicates import KINDS
 from headrace.severity import Severity
 from headrace.spark.errors import InvalidModel
-from headrace.stores.checks.predicates import KINDS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
