@@ -164,6 +164,17 @@ class ProcessRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Segment:
+    """The files that the write of one version left: its tag, and their place."""
+
+    tag: str
+    location: str
+
+
+APPENDED_TO = "appended_to"  # of a version's metadata: the earlier segments that it has, too
+
+
+@dataclass(frozen=True, slots=True)
 class Version:
     """A dataset version as stored.
 
@@ -202,6 +213,12 @@ class Version:
     def store(self) -> str:
         """The name of the store that holds it."""
         return str(self.metadata.get("store", FILES_STORE))
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """Its files, oldest first: those of the versions that its rows were appended to, and its own."""
+        earlier = (Segment(**each) for each in self.metadata.get(APPENDED_TO, ()))
+        return (*earlier, Segment(self.tag, self.location))
 
     @property
     def locator(self) -> Locator | None:

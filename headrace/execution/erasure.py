@@ -22,7 +22,7 @@ from sqlglot.errors import SqlglotError
 
 from headrace.catalog.column_lineage import ColumnLineage, ColumnSource, LineageOfOutput, Subtype, is_field
 from headrace.catalog.locators import RelationLocator, locator_metadata
-from headrace.catalog.records import Outcome, Publication, VersionDraft
+from headrace.catalog.records import APPENDED_TO, Outcome, Publication, VersionDraft
 from headrace.catalog.sensitivity import INHERITED
 from headrace.publishing.erasure import (
     Erasure,
@@ -406,7 +406,7 @@ def _rewritten(stores: OpenStores, affected: AffectedVersion, erasure: Erasure) 
         code_version=version.code_version,
         fingerprint=version.fingerprint,
         metadata={
-            **version.metadata,
+            **{name: value for name, value in version.metadata.items() if name != APPENDED_TO},
             "options": dict(written.read_options),
             **locator_metadata(version.store, written.locator),
         },

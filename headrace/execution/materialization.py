@@ -123,6 +123,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                         stores.named(output.store),
                         keys,
                         _inherited(engine, output, lineages[output.record.key], pinned),
+                        computed.growth.added if computed.growth is not None else None,
                     )
                     for output in plan.outputs
                 ]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID, uuid4
 
 import dagster as dg
@@ -13,19 +13,22 @@ from sqlalchemy import Engine
 
 from headrace.catalog.column_lineage import LineageOfOutput
 from headrace.catalog.locators import locator_metadata
-from headrace.catalog.records import Outcome, Version, VersionDraft
+from headrace.catalog.records import APPENDED_TO, Column, Outcome, Version, VersionDraft
 from headrace.catalog.schema import classify
 from headrace.catalog.sensitivity import INHERITED
 from headrace.execution.code_state import code_state
 from headrace.execution.failures import SchemaChangeRefused
+from headrace.execution.incremental.growth import Addition
 from headrace.execution.input_checks import INPUT_KINDS, checks_of_store, evaluated
 from headrace.execution.pinning import PartitionKey
 from headrace.execution.plan import OutputPlan, ProcessPlan
 from headrace.project import project_root
 from headrace.publishing.runs import Attempt
 from headrace.queries.pointers import newest
+from headrace.stores.capabilities import Capability
 from headrace.stores.columns import conformed
-from headrace.stores.protocol import Store
+from headrace.stores.protocol import AppendingStore, Store
+from headrace.stores.registry import STORES
 from headrace.stores.tags import new_tag
 from headrace.stores.writes import OutputFormat, PartitionWrite, WrittenVersion
 
@@ -52,33 +55,66 @@ def write(
     store: Store,
     keys: Sequence[PartitionKey],
     inherited: frozenset[str],
+    addition: Addition | None,
 ) -> tuple[str, list[WrittenVersion]]:
     """Compute one output into new, unpublished versions, one per partition; they share a tag.
 
-    inherited: columns whose values are excluded from statistics and messages, in addition to tagged ones.
+    inherited: columns whose values are excluded from statistics and messages, in addition to tagged ones. addition:
+    what the frame adds to another version, if it has the rows of that one unchanged.
     """
     tag = new_tag()
     columns = output.record.columns or conformed(frame, (), output.record.key)
     tags = {column.name: column.tags for column in columns}
-    written = store.write(
-        frame,
-        dataset=output.record.key,
-        tag=tag,
-        output=OutputFormat(output.record.format, output.options, output.location),
-        columns=[
-            replace(column, tags=(*column.tags, INHERITED)) if column.name in inherited else column
-            for column in columns
-        ],
-        checks=checks_of_store(output.record.checks),
-        partition=partition_write(plan, frame, keys),
-    )
+    to_store = [
+        replace(column, tags=(*column.tags, INHERITED)) if column.name in inherited else column
+        for column in columns
+    ]
+    output_format = OutputFormat(output.record.format, output.options, output.location)
+    checks = checks_of_store(output.record.checks)
+    if addition is not None and _is_appendable(store, output, addition, output_format, to_store):
+        written = cast(AppendingStore, store).write(
+            addition.rows,
+            dataset=output.record.key,
+            tag=tag,
+            output=output_format,
+            columns=to_store,
+            checks=checks,
+            appended_to=addition.to,
+        )
+        context.log.info("%s: appended to version %s", output.record.key, addition.to.tag)
+    else:
+        written = store.write(
+            frame,
+            dataset=output.record.key,
+            tag=tag,
+            output=output_format,
+            columns=to_store,
+            checks=checks,
+            partition=partition_write(plan, frame, keys),
+        )
     rows = sum(version.row_count for version in written)
-    context.log.info("%s: wrote %d rows as version %s", output.record.key, rows, tag)
+    context.log.info("%s: %d rows in version %s", output.record.key, rows, tag)
     # A version keeps its declared tags: inherited ones follow from its lineage at any time.
     return tag, [
         replace(each, columns=tuple(replace(column, tags=tags[column.name]) for column in each.columns))
         for each in written
     ]
+
+
+def _is_appendable(
+    store: Store,
+    output: OutputPlan,
+    addition: Addition,
+    output_format: OutputFormat,
+    columns: Sequence[Column],
+) -> bool:
+    """Return True if the store can keep the rows of the version as they are: a new check might set some aside."""
+    return (
+        addition.to.store == output.store
+        and Capability.APPEND in STORES.get(output.store).capabilities
+        and not any(check.quarantine for check in output.record.checks)
+        and cast(AppendingStore, store).can_append(addition.to, output_format, columns)
+    )
 
 
 def with_input_checks(
@@ -138,6 +174,7 @@ def _stored_as(output: OutputPlan, written: WrittenVersion) -> dict[str, Any]:
     return {
         "options": dict(written.read_options),
         **locator_metadata(output.store, written.locator),
+        **({APPENDED_TO: [asdict(each) for each in written.appended_to]} if written.appended_to else {}),
     }
 
 

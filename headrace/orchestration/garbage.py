@@ -28,7 +28,8 @@ _DATASETS = """
 SELECT full_name, metadata_json ->> 'warehouse' AS base_uri, metadata_json ->> 'store' AS store, known.*
 FROM catalog.dataset
 CROSS JOIN LATERAL (
-    SELECT coalesce(array_agg(DISTINCT version_tag) FILTER (WHERE expired_at IS NULL), '{}') AS tags,
+    SELECT coalesce(array_agg(DISTINCT version_tag) FILTER (WHERE expired_at IS NULL), '{}')
+               || coalesce(array_agg(DISTINCT segment ->> 'tag') FILTER (WHERE expired_at IS NULL), '{}') AS tags,
            coalesce(array_agg(DISTINCT version_tag) FILTER (WHERE expired_at IS NOT NULL), '{}') AS expired_tags,
            coalesce(
                jsonb_agg(DISTINCT jsonb_build_array(
@@ -38,6 +39,8 @@ CROSS JOIN LATERAL (
            ) AS places
     FROM catalog.dataset_version version
     LEFT JOIN catalog.expired_version expired USING (dataset_version_id)
+    -- The rows of an expired version stay while another one has them, which was appended to it.
+    LEFT JOIN LATERAL jsonb_array_elements(version.metadata_json -> 'appended_to') AS segment ON TRUE
     WHERE version.dataset_id = dataset.dataset_id
        OR version.dataset_id IN (
            -- The versions of a dataset that was renamed stay in the directory of its former key.

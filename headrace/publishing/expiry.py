@@ -46,7 +46,7 @@ SELECT EXISTS (
 @dataclass(frozen=True, slots=True)
 class RetainedVersion:
     """A version of a dataset with a retention rule. kept: why it stays; None if it expires. byte_size: None if it is
-    unknown."""
+    unknown; own_byte_size: without the rows that it shares with a version that stays, or was appended to."""
 
     version_id: UUID
     dataset: str
@@ -55,6 +55,7 @@ class RetainedVersion:
     produced_at: datetime
     outcome: Outcome
     byte_size: int | None
+    own_byte_size: int | None
     kept: str | None
 
 
@@ -120,6 +121,7 @@ def _retained(cursor: Cursor[Any], dataset: str | None, now: datetime) -> list[R
             produced_at=row["produced_at"],
             outcome=Outcome(row["outcome"]),
             byte_size=row["byte_size"],
+            own_byte_size=row["own_byte_size"],
             kept=row["kept"],
         )
         for row in rows

@@ -102,6 +102,33 @@ class Store(Protocol):
         ...
 
 
+class AppendingStore(Store, Protocol):
+    """An open store with the capability APPEND."""
+
+    def write(
+        self,
+        df: DataFrame,
+        *,
+        dataset: str,
+        tag: str,
+        output: OutputFormat | None = None,
+        columns: Sequence[Column] = (),
+        checks: Sequence[Check] = (),
+        partition: PartitionWrite | None = None,
+        appended_to: Version | None = None,
+    ) -> list[WrittenVersion]:
+        """Write the frame as `Store.write` does, as rows after those of another version, which are not written again.
+
+        The new version has both, and its checks are of both. appended_to: the other version, to which the store
+        `can_append`; only without partitions, and without checks that set rows aside.
+        """
+        ...
+
+    def can_append(self, version: Version, output: OutputFormat, columns: Sequence[Column]) -> bool:
+        """Return True if `write` can append rows of these columns to the version."""
+        ...
+
+
 class StoreType(Protocol):
     """A kind of store, by its name in a declaration's `store`. Nothing here starts Spark, unless it has to."""
 

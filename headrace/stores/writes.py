@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from headrace.catalog.locators import Locator
-from headrace.catalog.records import CheckResult, Column
+from headrace.catalog.records import CheckResult, Column, Segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,8 @@ class WrittenVersion:
     null_count, min, max as JSON values, each omitted if unknown, and only null_count for a sensitive column.
     read_options: Spark's reader options for it, stored in the version's metadata as `options`. quarantine_location: of
     quarantined rows, None if there are none. byte_size, file_count, checksum: 0 and '' if the store does not know them.
-    locator: for a store whose versions are more than the files at `location`.
+    locator: for a store whose versions are more than the files at `location`. appended_to: the segments before its own,
+    which the counts, statistics and check results include.
     """
 
     partition: str | None
@@ -77,3 +78,4 @@ class WrittenVersion:
     quarantine_location: str | None = None
     quarantine_rows: int = 0
     locator: Locator | None = None
+    appended_to: tuple[Segment, ...] = ()

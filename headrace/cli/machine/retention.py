@@ -87,7 +87,9 @@ def retention(
     if not versions and not found:
         typer.echo("Nothing to remove.")
         return
-    expiring = f"{counted(len(versions), 'version')} ({size(sum(each.byte_size or 0 for each in versions))})"
+    expiring = (
+        f"{counted(len(versions), 'version')} ({size(sum(each.own_byte_size or 0 for each in versions))})"
+    )
     left = f"rows at {counted(len(found), 'place')} ({size(sum(each.byte_size for each in found))})"
     typer.echo(
         f"Expired {expiring}. Deleted {left}."

@@ -1,7 +1,7 @@
 """The rows of a new version: those of the previous one, and what the run takes in, by the declared mode.
 
-On every store, the version is written completely; a store with the capability to append or merge could take the new
-rows alone, which `merging` and `history` compute apart from those that stay.
+A store with the capability APPEND gets only the rows of mode `append` that are new; otherwise, and on other stores, the
+version is written completely.
 """
 
 from __future__ import annotations
@@ -28,10 +28,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Addition:
+    """Rows that come after those of a version."""
+
+    to: Version
+    rows: DataFrame
+
+
+@dataclass(frozen=True, slots=True)
 class Growth:
     """The rows of a new version.
 
-    frame: all of them. taken_in, computed: the input's rows that the transform got, and its result, which have the
+    frame: all of them. added: only those that come after the rows of the previous version, if these stay as they are.
+    taken_in, computed: the input's rows that the transform got, and its result, which have the
     column lineage of the dataset. taken: the record of what the version has taken in. read: the versions that its rows
     come from, apart from those of other inputs.
     """
@@ -41,6 +50,7 @@ class Growth:
     computed: DataFrame
     taken: TakenIn
     read: tuple[Version, ...]
+    added: Addition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +93,7 @@ class Growing:
             computed,
             replace(intake.taken, watermark=watermark),
             self._continued(intake.new.values()),
+            Addition(intake.previous, rows) if intake.previous is not None and not intake.replaced else None,
         )
 
     def _merge(self) -> Growth:

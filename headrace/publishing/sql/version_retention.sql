@@ -13,7 +13,7 @@ WITH rule AS (
       AND (%(dataset)s::text IS NULL OR full_name = %(dataset)s)
 ), placed AS (
     SELECT rule.*, version.dataset_version_id, version.partition_key, version.version_tag, version.produced_at,
-           version.outcome, version.byte_size,
+           version.outcome, version.byte_size, version.metadata_json -> 'appended_to' AS appended_to,
            count(*) FILTER (WHERE version.outcome = 'PUBLISHED') OVER newest AS place,
            version.produced_at = max(version.produced_at) FILTER (WHERE version.outcome = 'PUBLISHED') OVER month
                AS is_month_end
@@ -60,13 +60,29 @@ WITH rule AS (
                    THEN 'the last of its month'
            END AS reason
     FROM placed
+), decided AS (
+    SELECT judged.*,
+           CASE
+               WHEN reason IS NOT NULL THEN reason
+               WHEN bool_or(reason IS NOT NULL) OVER (PARTITION BY dataset_id, version_tag)
+                   THEN 'written together with a version that stays'
+           END AS kept
+    FROM judged
+), shared AS (
+    -- The rows of these stay for the versions that were appended to them.
+    SELECT DISTINCT dataset_id, segment ->> 'tag' AS tag
+    FROM decided, jsonb_array_elements(appended_to) AS segment
+    WHERE kept IS NOT NULL
 )
 SELECT dataset_version_id, full_name AS dataset, nullif(partition_key, '') AS partition, version_tag AS tag, produced_at,
-       outcome, byte_size,
+       outcome, byte_size, kept,
        CASE
-           WHEN reason IS NOT NULL THEN reason
-           WHEN bool_or(reason IS NOT NULL) OVER (PARTITION BY dataset_id, version_tag)
-               THEN 'written together with a version that stays'
-       END AS kept
-FROM judged
+           WHEN shared.tag IS NOT NULL THEN 0
+           ELSE byte_size - coalesce((
+               SELECT before.byte_size FROM catalog.dataset_version before
+               WHERE before.dataset_id = decided.dataset_id AND before.version_tag = decided.appended_to -> -1 ->> 'tag'
+           ), 0)
+       END AS own_byte_size
+FROM decided
+LEFT JOIN shared ON (shared.dataset_id, shared.tag) = (decided.dataset_id, decided.version_tag)
 ORDER BY full_name, partition_key, produced_at, version_tag

@@ -97,6 +97,8 @@ def _failures(
     counts = {
         name.removeprefix("check:"): int(n) for name, n in observed.items() if name.startswith("check:")
     }
+    if any(each.appended_to for each in output_directories.accepted):
+        counts = {}  # they are of the new rows only
     failed: dict[tuple[str, str | None], readback.Failures] = {}
     for side, aside in ((output_directories.accepted, False), (output_directories.quarantined, True)):
         rows = [row for row in audit.rows if row.check.quarantine is aside]

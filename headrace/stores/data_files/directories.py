@@ -25,12 +25,16 @@ QUARANTINED = f"{ROWS}=quarantined"
 
 @dataclass(frozen=True, slots=True)
 class OutputDirectory:
-    """A directory of one version: its files and their combined footers (None for formats without footers)."""
+    """A directory of one version: its files and their combined footers (None for formats without footers).
+
+    appended_to: the directories before it, whose files and rows are the version's as well.
+    """
 
     partition: str | None
     location: str
     files: Sequence[StoredFile] = ()
     footer: Summary | None = None
+    appended_to: Sequence[str] = ()
 
     @property
     def measured(self) -> Summary:
@@ -59,7 +63,11 @@ class OutputDirectories:
 
         schema = schema_text(self.columns)
         reader = self.session.read.format(self.format).options(**self.options)
-        locations = [output_directory.location for output_directory in output_directories]
+        locations = [
+            location
+            for output_directory in output_directories
+            for location in (*output_directory.appended_to, output_directory.location)
+        ]
         if len(output_directories) == 1:
             key = F.lit(output_directories[0].partition).cast("string")
             return loaded(reader.schema(schema), locations).withColumn(PARTITION, key)

@@ -65,10 +65,12 @@ def first_batches(
     files: Files, version: Version, names: Sequence[str], count: int
 ) -> Iterator[pa.RecordBatch]:
     """Yield the columns `names` of the version's first `count` rows, from as many of its Parquet files as it takes."""
-    for entry in files.listing(version.location):
+    for path in (
+        f"{each.location}/{entry.name}" for each in version.segments for entry in files.listing(each.location)
+    ):
         if count <= 0:
             return
-        with files.open(f"{version.location}/{entry.name}") as source:
+        with files.open(path) as source:
             file = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
             batch = next(file.iter_batches(count, columns=list(names)), None)
         if batch is not None:

@@ -59,7 +59,11 @@ def require_complete(session: SparkSession | LazySession | None, versions: Seque
                 "Register it with one, or declare the dataset's `location`."
             )
         try:
-            sizes = files_for(version.location, session).sizes(version.location)
+            sizes = [
+                size
+                for each in version.segments
+                for size in files_for(each.location, session).sizes(each.location)
+            ]
         except StoreUnavailable as error:
             if not str(error).startswith(
                 NOTHING
@@ -126,7 +130,8 @@ def _scan(session: SparkSession, versions: Sequence[Version], columns: Sequence[
         if READER in first.metadata:
             frame = _read_by_reader(session, versions)
         else:
-            frame = scan(session, first.format, read, _options(first), [v.location for v in versions])
+            locations = [each.location for version in versions for each in version.segments]
+            frame = scan(session, first.format, read, _options(first), locations)
         present = frame.columns
     if tuple(c.name for c in columns) == tuple(present) and read is columns:
         return frame

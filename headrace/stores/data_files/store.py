@@ -17,6 +17,7 @@ from headrace.spark.committer import require_committer
 from headrace.spark.failures import explained
 from headrace.stores.columns import schema_text
 from headrace.stores.data_files.first_rows import first_rows
+from headrace.stores.data_files.options import reader_options
 from headrace.stores.data_files.reading import read_versions, require_complete
 from headrace.stores.data_files.writing import write_version
 from headrace.stores.protocol import Row, StoredTag
@@ -25,6 +26,10 @@ from headrace.stores.writes import OutputFormat, PartitionWrite, WrittenVersion
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_MAX_SEGMENTS = (
+    50  # of a version: with more, listing and opening them outweighs writing the rows together once
+)
 
 
 class DataFileStore:
@@ -53,12 +58,13 @@ class DataFileStore:
         columns: Sequence[Column] = (),
         checks: Sequence[Check] = (),
         partition: PartitionWrite | None = None,
+        appended_to: Version | None = None,
     ) -> list[WrittenVersion]:
         """Write the frame as a new version (one per partition key, in their order) and run the checks on it.
 
         columns: the declared ones, which the frame must have by name and type in any order; they are written in the
         declared order. Empty: the frame's own. Rows with other partition keys are not written; the check `partition`
-        fails with their number.
+        fails with their number. appended_to: see `AppendingStore`; its files are listed, and their footers read.
         Raises ValueError for an unknown format, SchemaMismatch, InvalidCheck, StoreUnavailable, CorruptInput (an input
         version's file) and SparkUnavailable; files written by then belong to no version and are never read.
         """
@@ -69,6 +75,8 @@ class DataFileStore:
             require_committer(self._session, location)
             files = files_for(location, self._session)
             files.require_writable(location)
+            if appended_to is not None:
+                require_complete(self._session, [appended_to])
             return write_version(
                 self._session,
                 files,
@@ -79,7 +87,22 @@ class DataFileStore:
                 columns,
                 checks,
                 partition,
+                () if appended_to is None else appended_to.segments,
             )
+
+    def can_append(self, version: Version, output: OutputFormat, columns: Sequence[Column]) -> bool:
+        """Return True for a version in the same place, format and columns, unless it has been appended to often.
+
+        After `_MAX_SEGMENTS` the rows are written together again.
+        """
+        return (
+            len(version.segments) < _MAX_SEGMENTS
+            and version.location.startswith(f"{self.location(version.dataset, version.tag, output.location)}")
+            and (version.format, version.metadata.get("options"))
+            == (output.format, reader_options(output, len(columns)))
+            and [(each.name, each.type) for each in version.columns]
+            == [(each.name, each.type) for each in columns]
+        )
 
     def read(self, versions: Sequence[Version]) -> DataFrame:
         """Return the rows of all the versions, which are of one dataset: one scan, however many partitions.
@@ -91,7 +114,7 @@ class DataFileStore:
         written through this store, or within `explained`.
         """
         require_complete(self._session, versions)
-        self._inputs.update((version.location, version) for version in versions)
+        self._inputs.update((segment.location, each) for each in versions for segment in each.segments)
         return read_versions(self._session, versions)
 
     def set_aside(self, version: Version, location: str) -> DataFrame:

@@ -56,6 +56,7 @@ class TableStore(DataFileStore, ABC):
         root: str,
         columns: Sequence[Column],
         written: Sequence[WrittenVersion],
+        appended_to: Version | None,
     ) -> SnapshotLocator:
         """Commit the written files where readers of the table do not see them, if the format can; returns how to find
         them.
@@ -81,6 +82,7 @@ class TableStore(DataFileStore, ABC):
         columns: Sequence[Column] = (),
         checks: Sequence[Check] = (),
         partition: PartitionWrite | None = None,
+        appended_to: Version | None = None,
     ) -> list[WrittenVersion]:
         base_uri = output.location if output is not None else None
         conforming = conformed(df, columns, dataset)
@@ -94,9 +96,10 @@ class TableStore(DataFileStore, ABC):
                 columns=columns,
                 checks=checks,
                 partition=partition,
+                appended_to=appended_to,
             )
         root = normalised(base_uri) if base_uri else self._warehouse
-        locator = self.stage(dataset, tag, root, conforming, written)
+        locator = self.stage(dataset, tag, root, conforming, written, appended_to)
         return [dataclasses.replace(each, locator=locator) for each in written]
 
     @override

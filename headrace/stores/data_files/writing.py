@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from headrace.catalog.records import Check, CheckResult, Column
+from headrace.catalog.records import Check, CheckResult, Column, Segment
 from headrace.catalog.schema import sensitive
 from headrace.checks.audit import Audit, plan
 from headrace.checks.readback import PARTITION, summary_aggregates, summary_of
@@ -47,6 +47,7 @@ def write_version(
     declared: Sequence[Column],
     checks: Sequence[Check],
     partition: PartitionWrite | None,
+    appended_to: Sequence[Segment],
 ) -> list[WrittenVersion]:
     """Write the frame below `root`; see DataFileStore.write."""
     columns = conformed(df, declared, dataset)
@@ -69,11 +70,17 @@ def write_version(
     observed = _write(frame, root, output, audit, partition)
     require_kept(dataset, output, names, observed)
     output_directories = _output_directories(
-        session, files, root, output, columns, audit, partition, observed
+        session, files, root, output, columns, audit, partition, observed, appended_to
     )
     results = auditing.results(output_directories, audit, partition, observed)
     return [
-        _written(output_directory, set_aside, output_directories, results[output_directory.partition])
+        _written(
+            output_directory,
+            set_aside,
+            output_directories,
+            results[output_directory.partition],
+            appended_to,
+        )
         for output_directory, set_aside in zip_longest(
             output_directories.accepted, output_directories.quarantined
         )
@@ -154,8 +161,12 @@ def _output_directories(
     audit: Audit,
     partition: PartitionWrite | None,
     observed: Mapping[str, Any],
+    appended_to: Sequence[Segment],
 ) -> OutputDirectories:
-    """Return the written directories with their files and footers; missing directories are created empty."""
+    """Return the written directories with their files and footers; missing directories are created empty.
+
+    appended_to: segments, which only a write without partitions and quarantine has.
+    """
     keys: Sequence[str | None] = partition.keys if partition else (None,)
     bases = {key: root if key is None else f"{root}/{directory(key)}" for key in keys}
     stored = files.data_files(root)
@@ -165,27 +176,32 @@ def _output_directories(
         by_folder.setdefault(file.name.rpartition("/")[0], []).append(file)
     names = [column.name for column in columns]
 
-    def output_directory(key: str | None, location: str) -> OutputDirectory:
+    def output_directory(key: str | None, location: str, earlier: Sequence[str] = ()) -> OutputDirectory:
         found = by_folder.get(location[len(root) + 1 :], [])
         if not found:
             files.make_directory(location)
-        return OutputDirectory(
-            key, location, found, read_footers(files, found, names) if output.format == PARQUET else None
-        )
+        found = [*(file for each in earlier for file in files.data_files(each)), *found]
+        footers = read_footers(files, found, names) if output.format == PARQUET else None
+        return OutputDirectory(key, location, found, footers, earlier)
 
     aside = audit.quarantined is not None
+    earlier = [each.location for each in appended_to]
     output_directories = OutputDirectories(
         session,
         root,
         output.format,
         columns,
         reader_options(output, len(columns)),
-        [output_directory(key, f"{base}/{ACCEPTED}" if aside else base) for key, base in bases.items()],
+        [
+            output_directory(key, f"{base}/{ACCEPTED}" if aside else base, earlier)
+            for key, base in bases.items()
+        ],
         [output_directory(key, f"{base}/{QUARANTINED}") for key, base in bases.items()] if aside else (),
     )
     files.sync(root)
+    counted = "rows" in observed and not appended_to
     return auditing.with_footers(
-        output_directories, audit.types, summary_of(observed, audit.types) if "rows" in observed else None
+        output_directories, audit.types, summary_of(observed, audit.types) if counted else None
     )
 
 
@@ -194,6 +210,7 @@ def _written(
     set_aside: OutputDirectory | None,
     output_directories: OutputDirectories,
     results: Sequence[CheckResult],
+    appended_to: Sequence[Segment],
 ) -> WrittenVersion:
     size, footer = size_of(output_directory.files), output_directory.measured
     aside = set_aside.measured.row_count if set_aside is not None else 0
@@ -210,4 +227,5 @@ def _written(
         read_options=output_directories.options,
         quarantine_location=set_aside.location if set_aside is not None and aside else None,
         quarantine_rows=aside,
+        appended_to=tuple(appended_to),
     )

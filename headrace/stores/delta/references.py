@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from deltalake.transaction import AddAction
@@ -51,14 +52,14 @@ def update_table(
     found = {row.partition: _files(location, row.version, session) for row in rows}
     present = {key: _of_partition(listed, key) for key in [*found, *withdrawn]}
     changed = {key for key, paths in present.items() if paths != set(found.get(key, ()))}
-    kept = bool(listed - {path for key in changed for path in present[key]})
+    removed = {path for key in changed for path in present[key] - set(found.get(key, ()))}
     if rows:
         schema = delta_schema(dataset, merged_columns([row.version for row in rows]))
     elif table is None:
         return []
     else:
         schema = table.schema()
-    if table is None or changed or (not kept and schema != table.schema()):
+    if table is None or changed or (listed == removed and schema != table.schema()):
         new = {path for key in changed for path in set(found.get(key, ())) - present[key]}
         commit(
             location,
@@ -70,8 +71,8 @@ def update_table(
                 if row.partition in changed
                 for action in _additions(row.version, found[row.partition], new, session)
             ],
-            removed={path for key in changed for path in present[key] - set(found.get(key, ()))},
-            kept=kept,
+            removed=removed,
+            kept=listed != removed,
             metadata={
                 VERSION: ",".join(sorted({row.version.tag for row in rows})),
                 RUN: ",".join(sorted({str(row.version.run_id) for row in rows})),
@@ -83,10 +84,17 @@ def update_table(
 
 
 def _files(location: str, version: Version, session: LazySession) -> dict[str, Entry]:
-    """Return the files of a version by path: below the table's directory, or absolute after the dataset was renamed."""
+    """Return the files of a version by path: below the table's directory, or absolute after the dataset was renamed.
+
+    The name of each is its absolute path.
+    """
     require_complete(session, [version])
-    entries = files_for(version.location, session).listing(version.location)
-    return {f"{version.location}/{each.name}".removeprefix(f"{location}/"): each for each in entries}
+    found = [
+        replace(entry, name=f"{each.location}/{entry.name}")
+        for each in version.segments
+        for entry in files_for(each.location, session).listing(each.location)
+    ]
+    return {each.name.removeprefix(f"{location}/"): each for each in found}
 
 
 def _of_partition(listed: Collection[str], key: str | None) -> set[str]:
@@ -107,7 +115,7 @@ def _additions(
 
     def addition(path: str) -> AddAction:
         entry = found[path]
-        stored = StoredFile(entry.name, f"{version.location}/{entry.name}", entry.byte_size, "")
+        stored = StoredFile(entry.name, entry.name, entry.byte_size, "")
         return AddAction(
             path,  # deltalake encodes it
             entry.byte_size,

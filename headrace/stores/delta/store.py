@@ -44,6 +44,7 @@ class DeltaStore(TableStore):
         root: str,
         columns: Sequence[Column],
         written: Sequence[WrittenVersion],
+        appended_to: Version | None,
     ) -> SnapshotLocator:
         return SnapshotLocator(dataset_root(root, dataset, FOLDER), tag)
 

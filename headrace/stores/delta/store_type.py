@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 class DeltaStoreType(TableStoreType):
     """The Delta store: published versions are commits of a table in the dataset's directory."""
 
-    capabilities = frozenset({Capability.ATOMIC_SWAP, Capability.TIME_TRAVEL, Capability.PARTITION_OVERWRITE})
+    capabilities = frozenset(
+        {
+            Capability.ATOMIC_SWAP,
+            Capability.TIME_TRAVEL,
+            Capability.APPEND,
+            Capability.PARTITION_OVERWRITE,
+        }
+    )
 
     def open(self, session: SparkSession, warehouse_uri: str) -> DeltaStore:
         """Open the store. Raises StoreUnavailable if deltalake is not installed, or the warehouse cannot be reached."""

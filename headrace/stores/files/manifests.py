@@ -5,10 +5,11 @@ A manifest is the files store's reference to a published version: a projection o
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from itertools import takewhile
 from typing import Any
 
 from headrace.files.filesystem import StoredFile, TextFile, normalised
@@ -54,7 +55,11 @@ def _updated(row: PublishedRow, folder: str, session: LazySession) -> Reference:
     earlier = files.read_text(location)
     behind = earlier is None or not _is_of(earlier, row)
     if behind:
-        stored = files_for(row.version.location, session).data_files(row.version.location)
+        stored = [
+            replace(file, name=f"{each.location}/{file.name}")
+            for each in row.version.segments
+            for file in files_for(each.location, session).data_files(each.location)
+        ]
         require_sizes(row.version, [file.byte_size for file in stored])
         content = json.dumps(_content(row, stored), indent=2, default=str)
         files.replace_text(location, f"{content}\n", earlier)
@@ -84,19 +89,29 @@ def _is_of(manifest: TextFile, row: PublishedRow) -> bool:
 
 
 def _content(row: PublishedRow, stored: Sequence[StoredFile]) -> dict[str, Any]:
+    """Return the manifest. stored: the files, named by their absolute paths."""
     version = row.version
+    location = _common_directory([each.location for each in version.segments])
     return {
         "dataset": version.dataset,
         "partition": version.partition,
         "tag": version.tag,
-        "location": version.location,
+        "location": location,
         "format": version.format,
         "options": dict(version.metadata.get("options") or {}),
-        "columns": [dataclasses.asdict(column) for column in version.columns],
+        "columns": [asdict(column) for column in version.columns],
         "row_count": version.row_count,
         "byte_size": version.byte_size,
         "checksum": version.checksum,
-        "files": [{"name": file.name, "byte_size": file.byte_size} for file in stored],
+        "files": [
+            {"name": file.name.removeprefix(f"{location}/"), "byte_size": file.byte_size} for file in stored
+        ],
         "generation": row.generation,
         "published_at": row.published_at.isoformat(timespec="seconds"),
     }
+
+
+def _common_directory(locations: Sequence[str]) -> str:
+    """Return the deepest directory that contains them all: the location itself, if there is one."""
+    levels = zip(*(location.split("/") for location in locations), strict=False)
+    return "/".join(names[0] for names in takewhile(lambda names: len(set(names)) == 1, levels))

@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 class FilesStoreType:
     """The files store: versions are directories of Parquet, CSV, JSON or ORC files in the warehouse."""
 
-    capabilities = frozenset({Capability.ATOMIC_SWAP, Capability.TIME_TRAVEL, Capability.PARTITION_OVERWRITE})
+    capabilities = frozenset(
+        {
+            Capability.ATOMIC_SWAP,
+            Capability.TIME_TRAVEL,
+            Capability.APPEND,
+            Capability.PARTITION_OVERWRITE,
+        }
+    )
     formats = {name: VersionFormat(each.compressions, each.has_nested) for name, each in FORMATS.items()}
 
     def open(self, session: SparkSession, warehouse_uri: str) -> FilesStore:

@@ -9,7 +9,6 @@ from pyiceberg.table.refs import MAIN_BRANCH
 
 from headrace.catalog.records import Version
 from headrace.files.filesystem import normalised
-from headrace.files.opening import files_for
 from headrace.queries.rows import PublishedRow
 from headrace.stores.columns import merged_columns
 from headrace.stores.data_files.partitions import directory
@@ -18,6 +17,7 @@ from headrace.stores.iceberg.catalog import dataset_table, identifier, opened, t
 from headrace.stores.iceberg.snapshots import (
     NOTHING,
     committed,
+    files_in,
     files_of,
     replace_files,
     set_main,
@@ -93,9 +93,10 @@ def _partitions(
 
 def _files(table: Table, version: Version, session: LazySession) -> list[str]:
     """Return the version's files: those that its snapshot lists, or if it has gone those in its directory."""
-    staged = [path for path in files_of(table, version.tag) if path.startswith(f"{version.location}/")]
+    locations = [each.location for each in version.segments]
+    of_version = tuple(f"{location}/" for location in locations)
+    staged = [path for path in files_of(table, version.tag) if path.startswith(of_version)]
     if len(staged) == version.file_count:
         return staged
     require_complete(session, [version])
-    entries = files_for(version.location, session).listing(version.location)
-    return [f"{version.location}/{entry.name}" for entry in entries]
+    return files_in(locations, session)

@@ -1,13 +1,15 @@
 """Commits to an Iceberg table: a version is staged on a branch of its own, and published as `main`.
 
-A staged snapshot has no parent and lists the files of its version only. Its branch, named by the version's tag, becomes
+A staged snapshot lists the files of its version only. It has no parent, unless its rows were appended to another
+version's: then that one's snapshot, whose manifests it lists as well. Its branch, named by the version's tag, becomes
 a tag when the version is published; both keep the snapshot when others expire.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.io.pyarrow import parquet_files_to_data_files
@@ -23,10 +25,15 @@ from typing_extensions import override
 
 from headrace.catalog.records import Column
 from headrace.catalog.schema import sensitive
+from headrace.files.opening import files_for
 from headrace.spark.errors import StoreUnavailable
 from headrace.stores.iceberg import updates
 from headrace.stores.iceberg.catalog import DATASET
 from headrace.stores.iceberg.schemas import FieldIds, iceberg_schema, merged_fields
+from headrace.stores.protocol import LazySession
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 VERSION = "headrace.version"  # the property of snapshots that the store commits
 NOTHING = (
@@ -50,10 +57,33 @@ def committed(load: Callable[[], Table], change: Callable[[Table], _T]) -> _T:
     return change(load())
 
 
-def stage(table: Table, tag: str, columns: Sequence[Column], files: Sequence[str]) -> int:
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A version that another one is appended to: its tag, and its files, if the table has lost its snapshot."""
+
+    tag: str
+    files: Sequence[str]
+
+
+def files_in(locations: Sequence[str], session: SparkSession | LazySession | None) -> list[str]:
+    """Return the files in these directories. session: see `files_for`."""
+    return [
+        f"{location}/{entry.name}"
+        for location in locations
+        for entry in files_for(location, session).listing(location)
+    ]
+
+
+def stage(
+    table: Table,
+    tag: str,
+    columns: Sequence[Column],
+    files: Sequence[str],
+    appended_to: Staged | None = None,
+) -> int:
     """Commit the files as a snapshot on the tag's branch, unless it exists; returns the snapshot's id.
 
-    The table's current schema, with which readers see `main`, stays.
+    The table's current schema, with which readers see `main`, stays. appended_to: the version whose files precede.
     """
     if tag in table.refs():
         return table.refs()[tag].snapshot_id
@@ -64,9 +94,16 @@ def stage(table: Table, tag: str, columns: Sequence[Column], files: Sequence[str
         ):
             pass
     before = table.metadata.current_schema_id
+    parent = table.refs().get(appended_to.tag) if appended_to is not None else None
+    if appended_to is not None and parent is None:
+        files = [*appended_to.files, *files]
     with _Transaction(table) as transaction:
         _use_schema(table, transaction, columns)
-        transaction.add_files(list(files), {VERSION: tag}, check_duplicate_files=False, branch=tag)
+        with transaction.update_snapshot({VERSION: tag}, branch=tag).fast_append() as append:
+            if parent is not None:
+                append._parent_snapshot_id = parent.snapshot_id  # pyiceberg appends to the branch itself only
+            for file in parquet_files_to_data_files(table.io, transaction.table_metadata, iter(files)):
+                append.append_data_file(file)
         transaction._apply((updates.use_schema(before),))
     return table.refs()[tag].snapshot_id
 
@@ -117,12 +154,16 @@ def replace_files(
 
 
 def forget(table: Table, tag: str) -> None:
-    """Remove a staged snapshot and its manifests; its data files stay."""
+    """Remove a staged snapshot and its own manifests; its data files stay, and what it shares with others."""
     if tag not in table.refs():
         return
     snapshot = table.snapshot_by_name(tag)
     assert snapshot is not None  # noqa: S101 - its ref keeps it
-    manifests = [manifest.manifest_path for manifest in snapshot.manifests(table.io)]
+    manifests = [
+        manifest.manifest_path
+        for manifest in snapshot.manifests(table.io)
+        if manifest.added_snapshot_id == snapshot.snapshot_id
+    ]
     with _Transaction(table) as transaction:
         transaction._apply((updates.remove_ref(tag), updates.remove_snapshot(snapshot.snapshot_id)))
     for path in [*manifests, snapshot.manifest_list]:

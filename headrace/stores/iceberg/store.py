@@ -9,7 +9,6 @@ from typing_extensions import override
 
 from headrace.catalog.locators import SnapshotLocator
 from headrace.catalog.records import Column, Version
-from headrace.files.opening import files_for
 from headrace.spark.errors import StoreUnavailable
 from headrace.spark.failures import corrupt
 from headrace.stores.data_files.tables import TableStore
@@ -23,7 +22,7 @@ from headrace.stores.iceberg.catalog import (
 )
 from headrace.stores.iceberg.foreign import plain_files
 from headrace.stores.iceberg.schemas import FieldIds, iceberg_schema
-from headrace.stores.iceberg.snapshots import committed, forget, stage
+from headrace.stores.iceberg.snapshots import Staged, committed, files_in, forget, stage
 from headrace.stores.writes import WrittenVersion
 
 
@@ -49,17 +48,18 @@ class IcebergStore(TableStore):
         root: str,
         columns: Sequence[Column],
         written: Sequence[WrittenVersion],
+        appended_to: Version | None,
     ) -> SnapshotLocator:
-        files = [
-            f"{each.location}/{entry.name}"
-            for each in written
-            for entry in files_for(each.location, self._session).listing(each.location)
-        ]
+        files = files_in([each.location for each in written], self._session)
+        before = None
+        if appended_to is not None:
+            earlier = files_in([each.location for each in appended_to.segments], self._session)
+            before = Staged(appended_to.tag, earlier)
         location = table_location(root, dataset)
         with opened(location) as catalog:
             snapshot = committed(
                 lambda: dataset_table(catalog, dataset, location),
-                lambda table: stage(table, tag, columns, files),
+                lambda table: stage(table, tag, columns, files, before),
             )
         return SnapshotLocator(".".join(identifier(dataset)), str(snapshot))
 

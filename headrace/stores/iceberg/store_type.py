@@ -24,6 +24,7 @@ class IcebergStoreType(TableStoreType):
             Capability.ATOMIC_SWAP,
             Capability.TIME_TRAVEL,
             Capability.BRANCHES,
+            Capability.APPEND,
             Capability.PARTITION_OVERWRITE,
         }
     )

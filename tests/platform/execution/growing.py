@@ -67,5 +67,9 @@ def stored(engine: Engine, dataset: str) -> list[dict[str, Any]]:
     """Return the rows of the published version, in order."""
     version = newest(engine, dataset)
     assert version is not None
-    rows: list[dict[str, Any]] = pq.read_table(version.location.removeprefix("file:")).to_pylist()
+    rows = [
+        row
+        for each in version.segments
+        for row in pq.read_table(each.location.removeprefix("file:")).to_pylist()
+    ]
     return sorted(rows, key=lambda row: str(list(row.items())))

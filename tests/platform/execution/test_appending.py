@@ -323,3 +323,66 @@ def test_a_row_without_a_watermark_stops_the_run(tmp_path: Path, engine: Engine)
     (refused,) = shop.materialize("shop/ledger")
 
     assert "1 row of the input 'feed' without a value of 'id'" in failure(refused)
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "orc"])
+def test_statistics_and_checks_of_appended_rows_are_of_the_whole_in_formats_without_footers(
+    format: str, tmp_path: Path, engine: Engine
+) -> None:
+    checked = f"output: {{format: {format}}}\n  checks: [{{name: small, sql: amount < 25, severity: warning}}, {{unique"
+    shop = project(tmp_path, engine, BY_PARTITION.replace("checks: [{unique", checked))
+    feed = Feed(engine, tmp_path, "shop/feed", COLUMNS)
+    feed.publish([row(1, 1, 10), row(1, 2, 30)], "2026-01-01")
+    run(shop)
+    feed.publish([row(2, 1, 40)], "2026-01-02")
+    run(shop)
+    appended = version(engine, "shop/ledger")
+    run(shop, full_refresh=True)
+    again = version(engine, "shop/ledger")
+
+    assert len(appended.version.segments) == 2
+    assert appended.version.row_count == again.version.row_count == 3
+    assert (appended.statistics, appended.checks) == (again.statistics, again.checks)
+    assert [each.failed_rows for each in appended.checks if each.name == "small"] == [2]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        BY_PARTITION.replace("AS amount", "AS amount, 1 AS more"),
+        BY_PARTITION.replace("checks: [", "output: {format: csv}\n  checks: ["),
+        BY_PARTITION.replace("checks: [", "checks: [{name: low, sql: amount < 15, quarantine: true}, "),
+    ],
+    ids=["another column", "another format", "a check that sets rows aside"],
+)
+def test_rows_are_written_together_if_those_before_cannot_stay(
+    after: str, tmp_path: Path, engine: Engine
+) -> None:
+    shop = project(tmp_path, engine)
+    feed = Feed(engine, tmp_path, "shop/feed", COLUMNS)
+    feed.publish([row(1, 1, 10), row(1, 2, 20)], "2026-01-01")
+    run(shop)
+    changed = project(tmp_path, engine, after)
+    feed.publish([row(2, 1, 11)], "2026-01-02")
+    run(changed)
+
+    now = version(engine, "shop/ledger")
+
+    assert len(now.version.segments) == 1
+    assert (now.version.row_count, now.quarantine_rows) in [(3, 0), (2, 1)]
+
+
+def test_rows_are_written_together_after_many_appends(
+    tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.stores.data_files.store._MAX_SEGMENTS", 2)
+    shop = project(tmp_path, engine)
+    feed = Feed(engine, tmp_path, "shop/feed", COLUMNS)
+    found = []
+    for day in range(1, 5):
+        feed.publish([row(day, 1, day)], f"2026-01-0{day}")
+        run(shop)
+        found.append(len(version(engine, "shop/ledger").version.segments))
+
+    assert found == [1, 2, 1, 2]
+    assert stored(engine, "shop/ledger") == [row(day, 1, day) for day in range(1, 5)]

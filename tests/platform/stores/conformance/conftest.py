@@ -20,7 +20,7 @@ from headrace.catalog.records import InputRequest, Version
 from headrace.cli import app
 from headrace.publishing.pins import resolve
 from headrace.settings import settings
-from headrace.stores.protocol import Store
+from headrace.stores.protocol import Store, StoredTag
 from headrace.stores.store import OpenStores
 from headrace.stores.writes import OutputFormat, WrittenVersion
 from tests.paths import POSTGRESQL_DRIVER
@@ -58,6 +58,9 @@ class PlacedStore:
     def first_rows(self, version: Version, count: int) -> list[dict[str, str | None]]:
         return self.store.first_rows(version, count)
 
+    def stored(self, dataset: str, tag: str) -> StoredTag:
+        return self.store.stored(dataset, tag, self.base_uri)
+
     def tags(self, dataset: str) -> list[str]:
         return self.store.tags(dataset, self.base_uri)
 
@@ -82,13 +85,13 @@ class Shop:
     def rows_outside(self) -> Rows:
         return sorted(self.outside.rows(ORDERS), key=lambda row: str(sorted(row.items())))
 
-    def declare(self, sql: str, attributes: str = "") -> Project:
-        """Declare the dataset with this SQL."""
+    def declare(self, sql: str, attributes: str = "", others: str = "") -> Project:
+        """Declare the dataset with this SQL, and other datasets."""
         declaration = (
             f"type: headrace.Dataset\nattributes:\n  key: {ORDERS}\n  output: {self.outside.output(self.name)}\n"
             f"  allow_breaking_schema_change: true\n  sql: {json.dumps(sql, ensure_ascii=False)}\n{attributes}"
         )
-        return load_project(write_project(self.root, "shop", declaration), self.engine)
+        return load_project(write_project(self.root, "shop", others + declaration), self.engine)
 
     def run(
         self, sql: str, attributes: str = "", partitions: tuple[str, str] | None = None

@@ -13,13 +13,16 @@ from typing import Any
 
 import pytest
 
+from headrace.catalog.records import CheckStatus
 from headrace.database.connection import transaction
 from headrace.orchestration.garbage import garbage
+from headrace.queries.versions import version
 from headrace.settings import settings
 from headrace.spark.errors import SchemaMismatch, StoreUnavailable
 from headrace.stores.store import OpenStores
 from headrace.stores.tags import new_tag
-from tests.platform.projects import failure
+from tests.platform.execution.growing import Feed
+from tests.platform.projects import Project, failure
 from tests.platform.stores.conformance.conftest import ORDERS, Shop, ask, now, refused
 from tests.platform.stores.conformance.guarantees import guarantee
 
@@ -340,3 +343,99 @@ def test_erased_rows_are_gone(shop: Shop) -> None:
     assert shop.refreshed() == 0
     shop.publish(THREE)
     assert ids(shop.rows_outside) == [0, 1, 2]
+
+
+_FEED = "type: headrace.ExternalDataset\nattributes: {key: shop/feed}\n---\n"
+_GROWING = """
+  incremental: {mode: append, watermark: id}
+  checks: [{unique: [code]}, {name: even, sql: id % 2 = 0 OR id < 7, severity: warning}, {row_count: {max: 8}}]
+"""
+
+
+def growing(shop: Shop, attributes: str = "") -> tuple[Feed, Project]:
+    """Declare the dataset as one to which the new rows of a feed are appended."""
+    feed = Feed(shop.engine, shop.root / "landing", "shop/feed", {"id": "bigint", "code": "string"})
+    return feed, shop.declare("SELECT id, code FROM feed", _GROWING + attributes, _FEED)
+
+
+def fed(feed: Feed, project: Project, *codes: str) -> bool:
+    """Publish a version of the feed with these codes, and run the dataset."""
+    feed.publish([{"id": id, "code": code} for id, code in enumerate(codes)])
+    [result] = project.materialize(ORDERS)
+    return result.success
+
+
+@guarantee(
+    "has the rows, statistics and checks of the one that it was appended to, whose rows are not written again",
+    without=["derby", "postgresql", "ledger"],
+)
+def test_appended_rows_are_written_alone(shop: Shop) -> None:
+    feed, project = growing(shop)
+    assert fed(feed, project, "a", "b")
+    first = shop.published
+    before = shop.store.stored(ORDERS, first.tag)
+    assert fed(feed, project, "a", "b", "c", "d", "e")
+    second = shop.published
+    assert [each.tag for each in second.segments] == [first.tag, second.tag]
+    assert shop.store.stored(ORDERS, first.tag) == before
+    assert second.byte_size == before.byte_size + shop.store.stored(ORDERS, second.tag).byte_size
+    assert ids(shop.rows_outside) == ids(ask("read", ORDERS)["rows"]) == [0, 1, 2, 3, 4]
+    assert ids(ask("read", ORDERS, "--version", first.tag)["rows"]) == [0, 1]
+    appended = version(shop.engine, ORDERS)
+    [full] = project.materialize(ORDERS, full_refresh=True)
+    assert full.success
+    again = version(shop.engine, ORDERS)
+    assert (appended.version.row_count, appended.statistics) == (again.version.row_count, again.statistics)
+    assert appended.checks == again.checks
+    assert len(shop.published.segments) == 1
+
+
+@guarantee(
+    "is blocked if the appended rows break a check of the whole, and the one before stays",
+    without=["derby", "postgresql", "ledger"],
+)
+def test_a_check_of_appended_rows_covers_the_rows_before(shop: Shop) -> None:
+    feed, project = growing(shop)
+    assert fed(feed, project, "a", "b")
+    assert not fed(feed, project, "a", "b", "a")
+    assert ids(shop.rows_outside) == ids(ask("read", ORDERS)["rows"]) == [0, 1]
+    assert fed(feed, project, "a", "b", "c", *"defgh")
+    found = {each.name: each for each in version(shop.engine, ORDERS).checks}
+    assert (found["even"].status, found["even"].failed_rows) == (CheckStatus.WARN, 1)
+    assert not fed(feed, project, *"abcdefghi")
+    assert ids(shop.rows_outside) == list(range(8))
+
+
+@guarantee(
+    "keeps the rows of expired ones that it was appended to, and is continued after a rollback or a lost reference",
+    without=["derby", "postgresql", "ledger"],
+)
+def test_rows_stay_while_a_version_has_them(shop: Shop) -> None:
+    feed, project = growing(shop, "  keep: {versions: 1}\n")
+    assert fed(feed, project, "a")
+    first = shop.published
+    assert fed(feed, project, "a", "b")
+    second = shop.published
+    shop.outside.drop(ORDERS)
+    assert fed(feed, project, "a", "b", "c")
+    assert ids(shop.rows_outside) == [0, 1, 2]
+    ask("rollback", ORDERS, "--to", second.tag, "--reason", "test")
+    assert ids(shop.rows_outside) == [0, 1]
+    assert fed(feed, project, "a", "b", "x")
+    third = shop.published
+    assert [each.tag for each in third.segments] == [first.tag, second.tag, third.tag]
+    long_ago(shop)
+    expiring = ask("retention", "--hours", "0")["versions"]
+    assert {each["tag"]: each["own_byte_size"] for each in expiring}[first.tag] == 0
+    ask("retention", "--delete", "--hours", "0")
+    assert set(shop.store.tags(ORDERS)) == {first.tag, second.tag, third.tag}
+    assert f"version {first.tag} of {ORDERS} expired at" in refused("read", ORDERS, "--version", first.tag)
+    assert ids(shop.rows_outside) == ids(ask("read", ORDERS)["rows"]) == [0, 1, 2]
+    assert fed(feed, project, "a", "b", "x", "y")
+    left = refused("erase", ORDERS, "--where", "id = 0", "--reason", "request 7", "--yes")
+    assert "shop/feed still has 1 row of them" in left
+    assert ids(shop.rows_outside) == ids(ask("read", ORDERS)["rows"]) == [1, 2, 3]
+    assert shop.store.tags(ORDERS) == [shop.published.tag]
+    assert fed(feed, project, "a", "b", "x", "y", "z")
+    assert ids(shop.rows_outside) == [1, 2, 3, 4]
+    assert shop.refreshed() == 0
