@@ -19,6 +19,7 @@ from headrace.stores.iceberg.snapshots import (
     committed,
     files_in,
     files_of,
+    forget_old,
     replace_files,
     set_main,
     stage,
@@ -43,12 +44,20 @@ def update_main(
     with opened(location) as catalog:
         changed = committed(
             lambda: dataset_table(catalog, dataset, location),
-            lambda table: _published(table, rows, withdrawn, session),
+            lambda table: _update(table, rows, withdrawn, session),
         )
     name = ".".join(identifier(dataset))
     return [
         Reference(dataset, row.partition, row.version.tag, name, row.partition in changed) for row in rows
     ]
+
+
+def _update(
+    table: Table, rows: Sequence[PublishedRow], withdrawn: Sequence[str | None], session: LazySession
+) -> set[str | None]:
+    changed = _published(table, rows, withdrawn, session)
+    forget_old(table)
+    return changed
 
 
 def _published(

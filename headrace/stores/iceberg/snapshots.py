@@ -31,6 +31,7 @@ from headrace.stores.iceberg import updates
 from headrace.stores.iceberg.catalog import DATASET
 from headrace.stores.iceberg.schemas import FieldIds, iceberg_schema, merged_fields
 from headrace.stores.protocol import LazySession
+from headrace.stores.tags import is_tag
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +41,7 @@ NOTHING = (
     "nothing"  # the ref of a snapshot without files and columns, for a dataset whose versions are withdrawn
 )
 _METRICS = TableProperties.METRICS_MODE_COLUMN_CONF_PREFIX
+_KEPT_SNAPSHOTS, _MAX_SNAPSHOTS = 100, 150  # of a table
 _ATTEMPTS = 10  # runs of one dataset stage at the same time; each loses to each other at most once
 _T = TypeVar("_T")
 
@@ -167,6 +169,42 @@ def forget(table: Table, tag: str) -> None:
     with _Transaction(table) as transaction:
         transaction._apply((updates.remove_ref(tag), updates.remove_snapshot(snapshot.snapshot_id)))
     for path in [*manifests, snapshot.manifest_list]:
+        table.io.delete(path)
+
+
+def forget_old(table: Table) -> None:
+    """Forget the oldest snapshots once there are many, since every commit reads and writes those of the whole table.
+
+    That of `main` stays, those of versions that are not published yet, and those that other programs have committed or
+    tagged. A forgotten version is staged again when it is published again.
+    """
+    if len(table.snapshots()) < _MAX_SNAPSHOTS:
+        return
+    staying = {
+        ref.snapshot_id
+        for name, ref in table.refs().items()
+        if ref.snapshot_ref_type == SnapshotRefType.BRANCH or not is_tag(name)
+    }
+    oldest_first = sorted(table.snapshots(), key=lambda each: each.sequence_number or 0)
+    gone = [
+        each
+        for each in oldest_first[:-_KEPT_SNAPSHOTS]
+        if each.snapshot_id not in staying and each.summary is not None and each.summary[VERSION] is not None
+    ]
+    ids = {each.snapshot_id for each in gone}
+    kept = {
+        manifest.manifest_path
+        for each in table.snapshots()
+        if each.snapshot_id not in ids
+        for manifest in each.manifests(table.io)
+    }
+    files = {manifest.manifest_path for each in gone for manifest in each.manifests(table.io)} - kept
+    names = [name for name, ref in table.refs().items() if ref.snapshot_id in ids]
+    with _Transaction(table) as transaction:
+        transaction._apply(
+            (*map(updates.remove_ref, names), *(updates.remove_snapshot(each) for each in sorted(ids)))
+        )
+    for path in [*sorted(files), *(each.manifest_list for each in gone)]:
         table.io.delete(path)
 
 

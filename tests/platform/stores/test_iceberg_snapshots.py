@@ -18,8 +18,9 @@ from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.table.update import update_table_metadata
 
 from headrace.catalog.records import Column
+from headrace.stores.iceberg import snapshots
 from headrace.stores.iceberg.catalog import DATASET
-from headrace.stores.iceberg.snapshots import files_of, set_main, stage
+from headrace.stores.iceberg.snapshots import Staged, files_of, forget_old, set_main, stage
 
 
 @pytest.fixture
@@ -53,3 +54,34 @@ def test_a_commit_computes_the_metadata_once_for_each_change(
     assert table.refs()["second"].snapshot_id == table.refs()[MAIN_BRANCH].snapshot_id
     assert staging == sorted(set(staging))
     assert changes == sorted(set(changes))
+
+
+def test_the_oldest_snapshots_are_forgotten_and_what_is_read_stays(
+    table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "_KEPT_SNAPSHOTS", 3)
+    monkeypatch.setattr(snapshots, "_MAX_SNAPSHOTS", 6)
+    columns, paths, before = [Column("id", "bigint")], [], None
+    tags = [f"202601{day:02}T000000Z-0000000{day}" for day in range(1, 10)]
+    for number, tag in enumerate(tags):
+        file = tmp_path / f"{tag}.parquet"
+        pq.write_table(pa.table({"id": pa.array([number], pa.int64())}), file)
+        stage(table, tag, columns, [file.as_uri()], before)
+        set_main(table, tag)
+        if number == 1:
+            table.manage_snapshots().create_tag(table.refs()[tag].snapshot_id, "of-an-auditor").commit()
+        forget_old(table)
+        paths.append(file.as_uri())
+        before = Staged(tag, list(paths))
+        assert sorted(files_of(table, MAIN_BRANCH)) == paths  # appended: all manifests before are still there
+    assert len(table.snapshots()) < 6
+    assert sorted(files_of(table, "of-an-auditor")) == paths[:2]
+    assert sorted(row["id"] for row in table.scan().to_arrow().to_pylist()) == list(range(9))
+    lists = {Path(each.manifest_list.removeprefix("file:")).name for each in table.snapshots()}
+    assert {each.name for each in (tmp_path / "table" / "metadata").glob("snap-*.avro")} == lists
+
+    forgotten = tags[3]
+    assert forgotten not in table.refs()
+    stage(table, forgotten, columns, paths[:4])
+    set_main(table, forgotten)
+    assert sorted(files_of(table, MAIN_BRANCH)) == paths[:4]
