@@ -15,7 +15,7 @@ PAGES_JS := $(PAGES)/static/pages.js
 
 .DEFAULT_GOAL := help
 .PHONY: help demo up down clean test test-fast test-spark lint docs site wheel ui bench neo4j s3 hdfs lock install preflight browser
-.PHONY: drivers
+.PHONY: drivers readers
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -43,9 +43,9 @@ test-spark: install $(SPARK_FOLDER) ## Tests of execution, stores and Spark on a
 	@PYTHONPATH=$(CURDIR)/$(SPARK_FOLDER) $(PYTEST) tests/platform/execution tests/platform/landed tests/platform/spark tests/platform/stores
 
 # It takes the place of the locked one by being first on the path, also for the processes that the tests start.
-$(SPARK_FOLDER): | install
-	@echo "Installing PySpark $(SPARK) into $@ (once)"
-	@rm -rf $@.part && $(BIN)/python -m pip --disable-pip-version-check --quiet install --target $@.part pyspark==$(SPARK)
+$(VENV)/spark-%: | install
+	@echo "Installing PySpark $* into $@ (once)"
+	@rm -rf $@.part && $(BIN)/python -m pip --disable-pip-version-check --quiet install --target $@.part pyspark==$*
 	@mv $@.part $@
 
 # Classes of Spark for the tests' JVMs, which start in half the time with it.
@@ -97,6 +97,9 @@ $(VENV)/s3/.complete: tests/platform/s3/pom.xml | install
 
 hdfs: ## Fetch HDFS for its tests (Maven)
 	@mvn -q -B -f tests/platform/hdfs/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(VENV)/hdfs
+
+readers: $(VENV)/spark-4.1.4 ## Fetch Spark 4.1 with Iceberg and Delta as readers, for their tests (Maven)
+	@mvn -q -B -f tests/platform/stores/readers/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(VENV)/readers
 
 lock: install ## Resolve pyproject.toml into requirements.lock
 	@$(BIN)/uv pip compile pyproject.toml --group dev --group docs --universal --generate-hashes --upgrade --quiet \
