@@ -1,6 +1,6 @@
 """The current published state, for runs and run plans."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -75,12 +75,14 @@ _METADATA = "SELECT metadata_json FROM catalog.dataset WHERE dataset_id = %s"
 class PublishedDataset:
     """A dataset with published versions, and the metadata of its declaration.
 
-    withdrawn: by store and the base URI of the versions there (None: the warehouse), partitions of which it held the
-    published version and no longer does: they have none, or one in another store.
+    rows: of the partitions asked for; all_rows returns those of all. withdrawn: by store and the base URI of the
+    versions there (None: the warehouse), partitions of which it held the published version and no longer does: they
+    have none, or one in another store.
     """
 
     metadata: Mapping[str, Any]
     rows: Sequence[PublishedRow]
+    all_rows: Callable[[], Sequence[PublishedRow]]
     withdrawn: Mapping[tuple[str, str | None], Sequence[str | None]]
 
 
@@ -113,7 +115,10 @@ def in_turn(
         withdrawn: dict[tuple[str, str | None], list[str | None]] = {}
         for each in cursor.execute(_WITHDRAWN, asked):
             withdrawn.setdefault((each["store"], each["base_uri"]), []).append(each["partition_key"] or None)
-        yield PublishedDataset(row["metadata_json"], published_rows(cursor, [dataset], partitions), withdrawn)
+        rows = published_rows(cursor, [dataset], partitions)
+        yield PublishedDataset(
+            row["metadata_json"], rows, lambda: published_rows(cursor, [dataset]), withdrawn
+        )
 
 
 def newest(engine: Engine, dataset: str) -> Version | None:

@@ -15,5 +15,8 @@ class Capability(StrEnum):
     APPEND = "append"  # appends rows without a rewrite
     MERGE = "merge"  # update and insert by key
     PARTITION_OVERWRITE = "partition_overwrite"  # replaces one partition without the others
+    SHARED_REFERENCE = (
+        "shared_reference"  # one reference shows all partitions, and is made of all of them at once
+    )
     CONNECTION = "connection"  # writes to a database, which a declaration names
     ROW_DELETE = "row_delete"  # deletes single rows without a rewrite

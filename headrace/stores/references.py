@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 
 from headrace.context import current_context
 from headrace.queries.pointers import in_turn
+from headrace.stores.capabilities import Capability
 from headrace.stores.protocol import LazySession, Reference
 from headrace.stores.registry import STORES
 
@@ -28,13 +29,18 @@ def update_references(
         configured = current_context().settings.warehouse_uri
         place = published.metadata.get("warehouse")
         places = {(row.version.store, place) for row in published.rows} | published.withdrawn.keys()
+        shared = any(
+            name in STORES and Capability.SHARED_REFERENCE in STORES.get(name).capabilities
+            for name, _ in places
+        )
+        rows = published.all_rows() if shared else published.rows
         return [
             reference
             for name, base_uri in sorted(places, key=str)
             if name in STORES
             for reference in STORES.get(name).update_references(
                 dataset,
-                [row for row in published.rows if (row.version.store, place) == (name, base_uri)],
+                [row for row in rows if (row.version.store, place) == (name, base_uri)],
                 published.withdrawn.get((name, base_uri), ()),
                 base_uri or configured,
                 session,

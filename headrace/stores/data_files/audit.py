@@ -23,8 +23,9 @@ from typing import Any
 
 from headrace.catalog.records import Check, CheckResult
 from headrace.checks import readback
-from headrace.checks.audit import Audit, RowCheck, result, row_count_result, unique_columns
+from headrace.checks.audit import Audit, RowCheck, row_count_result, unique_columns
 from headrace.checks.evaluation import frame_result, repeated_keys, row_result, unique_result
+from headrace.checks.partition import partition_result
 from headrace.checks.summary import Bounds, Summary
 from headrace.files.formats import PARQUET
 from headrace.files.opening import files_for
@@ -84,7 +85,7 @@ def results(
         for key, outcome in _whole(output_directories, audit, check, repeated).items():
             found[key].append(outcome)
     if partition is not None:
-        outcome = _partition(audit, observed)
+        outcome = partition_result(audit, observed)
         for outcomes in found.values():
             outcomes.append(outcome)
     return found
@@ -200,14 +201,3 @@ def _whole(
         )
         for output_directory in output_directories.accepted
     }
-
-
-def _partition(audit: Audit, observed: Mapping[str, Any]) -> CheckResult:
-    count = int(observed.get("partition", 0))  # not counted if all rows are of the only partition
-    hidden = audit.sensitive.intersection(audit.partition.parameters.get("columns", ()))
-    examples = dict.fromkeys(
-        observed[name]
-        for name in ("partition_low", "partition_high")
-        if observed.get(name) is not None and not hidden
-    )
-    return result(audit.partition, count, count == 0, {"examples": list(examples)} if examples else {})

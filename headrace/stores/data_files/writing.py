@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from headrace.catalog.records import Check, CheckResult, Column, Segment
 from headrace.catalog.schema import sensitive
 from headrace.checks.audit import Audit, plan
+from headrace.checks.partition import belonging, partition_counts
 from headrace.checks.readback import PARTITION, summary_aggregates, summary_of
 from headrace.checks.summary import statistics
 from headrace.files.filesystem import Files, StoredFile
 from headrace.files.formats import PARQUET
 from headrace.files.sizes import size_of
 from headrace.spark.errors import SchemaMismatch
-from headrace.spark.quoting import literal, quoted
+from headrace.spark.quoting import quoted
 from headrace.stores.columns import conformed
 from headrace.stores.data_files import audit as auditing
 from headrace.stores.data_files.commits import require_committed
@@ -92,9 +93,8 @@ def _write(
 ) -> dict[str, Any]:
     """Write the files in one Spark job; returns the counts made meanwhile.
 
-    Keys of the result: `partition` (with `partition_low` and `partition_high`, examples) the rows that belong to no
-    requested partition; `check:<name>`; the names of fidelity.lossy_counts, and, for formats without footers, of
-    readback.summary_aggregates.
+    Keys of the result: those of checks.partition; `check:<name>`; the names of fidelity.lossy_counts, and, for formats
+    without footers, of readback.summary_aggregates.
     """
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
@@ -111,12 +111,8 @@ def _write(
             # Each partition's rows go to few tasks, and small partitions share one: not one file per task and
             # partition.
             frame = frame.hint("rebalance", COLUMN)
-        written = f"coalesce({key} IN ({', '.join(map(literal, partition.keys))}), FALSE)"
-        counts = [
-            F.expr(f"count(CASE WHEN NOT {written} THEN 1 END) AS partition"),
-            F.expr(f"min(CASE WHEN NOT {written} THEN {key} END) AS partition_low"),
-            F.expr(f"max(CASE WHEN NOT {written} THEN {key} END) AS partition_high"),
-        ]
+        written = belonging(key, partition.keys)
+        counts = partition_counts(key, partition.keys)
     quarantined = audit.quarantined
     scope = F.expr(written)
     accepted = scope if quarantined is None else scope & ~quarantined

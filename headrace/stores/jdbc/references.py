@@ -1,7 +1,8 @@
-"""The store's reference to the published version: the view that other programs read.
+"""The store's reference to the published versions: the view that other programs read.
 
-The view is of two branches, and the first has no rows: its condition says for what the view was made. It makes the view
-one that no program can write through, in every database, and by it Headrace knows its own views.
+The first branch of the view has no rows: its condition says for which versions the view was made. It makes the view one
+that no program can write through, in every database, and by it Headrace knows its own views. The others are the tables
+of the versions, one for each run that wrote some of the published partitions.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from headrace.connections.dialects import literal
 from headrace.connections.failures import StatementFailed
 from headrace.queries.rows import PublishedRow
 from headrace.spark.errors import StoreUnavailable
+from headrace.stores.columns import merged_columns
 from headrace.stores.jdbc.place import Place
-from headrace.stores.jdbc.tables import of_version, published_query
+from headrace.stores.jdbc.tables import NUMBER_OPTION, by_table, published_query
 from headrace.stores.protocol import LazySession, Reference
 
 _MARK = "headrace "
@@ -31,20 +33,31 @@ def update_view(
     base_uri: str,
     session: LazySession,
 ) -> list[Reference]:
-    """Let the view show the published version; without one, it is dropped.
+    """Let the view show the published versions; without one, it is dropped.
 
-    In one transaction, or one statement where the database commits each. Raises StoreUnavailable, also for a relation
-    of the view's name that is not Headrace's, and for a version whose table is gone.
+    rows: of all published partitions. In one transaction, or one statement where the database commits each. Raises
+    StoreUnavailable, also for a relation of the view's name that is not Headrace's, and for a version whose table is
+    gone.
     """
     references = []
+    by_place: dict[str | None, list[PublishedRow]] = {}
     for row in rows:
-        place = Place.of(dataset, row.version.metadata.get("warehouse"))
+        by_place.setdefault(row.version.metadata.get("warehouse"), []).append(row)
+    for uri, published in by_place.items():
+        place = Place.of(dataset, uri)
         with opened(place.connection, session()) as database:
-            changed = _show(database, place, row.version)
+            changed = _show(database, place, [row.version for row in published])
         view = place.connection.dialect.written((place.schema, place.view))
-        references.append(
-            Reference(dataset, None, row.version.tag, f"{place.connection.name}:{view}", changed)
-        )
+        references += [
+            Reference(
+                dataset,
+                row.partition,
+                row.version.tag,
+                f"{place.connection.name}:{view}",
+                row.partition in changed,
+            )
+            for row in published
+        ]
     if withdrawn and not rows:
         place = Place.of(dataset, base_uri)
         with opened(place.connection, session()) as database:
@@ -53,20 +66,22 @@ def update_view(
     return references
 
 
-def _show(database: Database, place: Place, version: Version) -> bool:
-    """Let the view show a version; returns False if it does already."""
-    mark = f"{_MARK}{place.dataset} {version.tag}"
+def _show(database: Database, place: Place, versions: Sequence[Version]) -> set[str | None]:
+    """Let the view show the versions; returns the partitions that it did not show, or otherwise."""
+    marks = {version.partition: _mark(place, version) for version in versions}
     shown = _shown(database, place)
-    if shown is not None and literal(mark) in shown:
-        return False
-    table = of_version(place.connection, version)
-    if table.name not in database.relations(table.schema, table.name):
-        raise StoreUnavailable(
-            f"The table {place.connection.dialect.written((table.schema, table.name))} of {version.dataset} version "
-            f"{version.tag} is gone from the connection {place.connection.name}. Roll back to another version, or "
-            "materialize the dataset again."
-        )
-    query = published_query(place.connection, table, version.columns, mark)
+    behind = {partition for partition, mark in marks.items() if shown is None or literal(mark) not in shown}
+    if shown is not None and not behind and shown.count(_own_mark(place)) == len(marks):
+        return set()
+    tables = by_table(place.connection, versions)
+    for table, (version, *_) in tables.items():
+        if table.name not in database.relations(table.schema, table.name):
+            raise StoreUnavailable(
+                f"The table {place.connection.dialect.written((table.schema, table.name))} of {version.dataset} "
+                f"version {version.tag} is gone from the connection {place.connection.name}. Roll back to another "
+                "version, or materialize the dataset again."
+            )
+    query = published_query(place.connection, tables, merged_columns(versions), list(marks.values()))
     ways = place.connection.dialect.replacements((place.schema, place.view), query, exists=shown is not None)
     for way in ways[:-1]:
         try:
@@ -75,9 +90,20 @@ def _show(database: Database, place: Place, version: Version) -> bool:
             if error.state != _OTHER_COLUMNS:
                 raise
         else:
-            return True
+            return behind
     database.execute(*ways[-1])
-    return True
+    return behind
+
+
+def _mark(place: Place, version: Version) -> str:
+    """Return the text by which the view says that it shows a version: the tag, and the number of its partition."""
+    number = (version.metadata.get("options") or {}).get(NUMBER_OPTION)
+    return f"{_MARK}{place.dataset} {version.tag}" + (f" {number}" if number is not None else "")
+
+
+def _own_mark(place: Place) -> str:
+    """Return the beginning of the marks of the dataset, as they are in the view's text."""
+    return literal(f"{_MARK}{place.dataset} ")[:-1]
 
 
 def _shown(database: Database, place: Place) -> str | None:
@@ -88,7 +114,7 @@ def _shown(database: Database, place: Place) -> str | None:
     text = ""
     if kind == "VIEW":
         text = str(database.value(place.connection.dialect.view_text, [place.schema, place.view]) or "")
-    if literal(f"{_MARK}{place.dataset} ")[:-1] not in text:
+    if _own_mark(place) not in text:
         raise StoreUnavailable(
             f"Another program, or another dataset, has made the {kind.lower()} "
             f"{place.connection.dialect.written((place.schema, place.view))} of the connection "

@@ -7,12 +7,14 @@ from contextlib import ExitStack, contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from headrace.catalog.records import Check, CheckResult, Column, Version
+from headrace.catalog.records import Check, Column, Version
 from headrace.catalog.schema import sensitive
 from headrace.checks.audit import Audit, plan
 from headrace.checks.evaluation import evaluated
+from headrace.checks.partition import belonging, partition_counts, partition_result
 from headrace.checks.readback import PARTITION, summary_aggregates, summary_of
-from headrace.checks.summary import Summary, statistics
+from headrace.checks.readback import summaries as summaries_of
+from headrace.checks.summary import Bounds, Summary, statistics
 from headrace.connections.connection import Connection, connection
 from headrace.connections.database import Database, opened
 from headrace.connections.failures import explained
@@ -25,10 +27,13 @@ from headrace.stores.columns import conformed, merged_columns
 from headrace.stores.data_files.first_rows import rows_as_text
 from headrace.stores.jdbc.place import Place
 from headrace.stores.jdbc.tables import (
+    NUMBER,
+    NUMBER_OPTION,
     ROWS,
     SET_ASIDE,
     VersionTable,
     append,
+    by_table,
     definition,
     of_version,
     rows,
@@ -37,6 +42,7 @@ from headrace.stores.protocol import Row, StoredTag
 from headrace.stores.writes import OutputFormat, PartitionWrite, WrittenVersion
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
 
 
@@ -59,18 +65,17 @@ class JdbcStore:
         checks: Sequence[Check] = (),
         partition: PartitionWrite | None = None,
     ) -> list[WrittenVersion]:
-        """Write the frame to a new table, and run the checks on it.
+        """Write the frame to a new table, which all partitions of the write share, and run the checks on it.
 
         What the database cannot hold is refused before the table is created. Raises SchemaMismatch, InvalidCheck,
         StoreUnavailable, StatementFailed.
         """
-        if partition is not None:
-            raise ValueError("a database has no partitions of a dataset, as the store's capabilities say")
         place = self._place(dataset, output.location if output is not None else None)
         place.require_names()
         conforming = conformed(df, columns, dataset)
         audit = plan(checks, conforming)
-        table = VersionTable(place.schema, place.table(tag), audit.quarantined is not None)
+        numbers = tuple(range(len(partition.keys))) if partition is not None else None
+        table = VersionTable(place.schema, place.table(tag), audit.quarantined is not None, numbers)
         create = definition(dataset, place.connection, table, conforming)
         frame = df.select(*(quoted(column.name) for column in conforming))
         audit.require_valid(frame)
@@ -80,7 +85,7 @@ class JdbcStore:
             database.execute(create)
         options = output.options if output is not None else {}
         with explained(place.connection, str(place.locator(tag)), self._hidden):
-            observed = _append(frame, audit, place.connection, table, options)
+            observed = _append(frame, audit, place.connection, table, options, partition)
         # A new connection: an idle one may have been closed meanwhile.
         with opened(place.connection, self._session) as database:
             relation = place.connection.dialect.relation((table.schema, table.name))
@@ -91,32 +96,60 @@ class JdbcStore:
                     "repeated a task that had succeeded. Run again, without speculative execution (spark.speculation)."
                 )
             byte_size = self._byte_size(database, table)
-        summary = summary_of(observed, audit.types)
+        keys: Sequence[str | None] = partition.keys if partition is not None else (None,)
+        accepted, aside = (
+            self._written_rows(place.connection, table, conforming, keys, set_aside=side)
+            if table.sets_aside or not side
+            else None
+            for side in (False, True)
+        )
+        assert accepted is not None  # noqa: S101 - not set aside
+        summaries = _summaries(audit, keys, observed, accepted)
+        set_aside = _row_counts(aside, keys, stored - sum(each.row_count for each in summaries.values()))
         locator = place.locator(tag)
         quarantine = f"{locator} WHERE {SET_ASIDE} = 1"
-        aside = stored - summary.row_count
+        counts = {
+            name.removeprefix("check:"): int(n) for name, n in observed.items() if name.startswith("check:")
+        }
+        results = evaluated(audit, summaries, accepted, aside, quarantine, counts)
+        of_partitions = [] if partition is None else [partition_result(audit, observed)]
         return [
             WrittenVersion(
-                partition=None,
+                partition=key,
                 location=str(locator),
                 row_count=summary.row_count,
                 columns=conforming,
                 statistics=statistics(summary, sensitive(conforming)),
-                check_results=tuple(
-                    self._results(audit, place.connection, table, conforming, observed, quarantine)
-                ),
-                byte_size=byte_size,
-                read_options={ROWS: "accepted"} if table.sets_aside else {},
-                quarantine_location=quarantine if aside else None,
-                quarantine_rows=aside,
+                check_results=(*results[key], *of_partitions),
+                # Databases know the size of the table: each partition has its part of the rows.
+                byte_size=byte_size * (summary.row_count + set_aside[key]) // max(stored, 1),
+                read_options={
+                    **({ROWS: "accepted"} if table.sets_aside else {}),
+                    **({NUMBER_OPTION: str(number)} if partition is not None else {}),
+                },
+                quarantine_location=quarantine if set_aside[key] else None,
+                quarantine_rows=set_aside[key],
                 locator=locator,
             )
+            for number, (key, summary) in enumerate(summaries.items())
         ]
 
     def read(self, versions: Sequence[Version]) -> DataFrame:
         """Return the rows of the versions. Raises CorruptInput for a table that has changed since it was observed."""
         columns = merged_columns(versions)
-        frames = [self._rows(version, columns) for version in versions]
+        observed = [version for version in versions if version.metadata.get("database") is not None]
+        frames = [self._observed(version) for version in observed]
+        written: dict[str, list[Version]] = {}
+        for version in versions:
+            if version not in observed:
+                written.setdefault(getattr(version.locator, "connection", ""), []).append(version)
+        for name, some in written.items():
+            database = self._connection(name)
+            for table, [first, *_] in by_table(database, some).items():
+                self._hidden |= sensitive(first.columns)
+                own = {column.name for column in first.columns}
+                wanted = [column for column in columns if column.name in own]
+                frames.append(rows(self._session, database, table, wanted))
         return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
 
     def set_aside(self, version: Version, location: str) -> DataFrame:
@@ -175,19 +208,10 @@ class JdbcStore:
                 "spark.executor.extraJavaOptions."
             )
 
-    def _rows(self, version: Version, columns: Sequence[Column]) -> DataFrame:
-        self._hidden |= sensitive(version.columns)
-        own = {column.name: column.type for column in version.columns}
-        source = version.metadata.get("database")
-        if source is not None:
-            return self._observed(version, Source.of(source), own)
-        locator = version.locator
-        database = self._connection(getattr(locator, "connection", ""))
-        wanted = [column for column in columns if column.name in own]
-        return rows(self._session, database, of_version(database, version), wanted)
-
-    def _observed(self, version: Version, source: Source, columns: dict[str, str]) -> DataFrame:
+    def _observed(self, version: Version) -> DataFrame:
         """Return the rows of another program's table, as it was when it was observed."""
+        self._hidden |= sensitive(version.columns)
+        source = Source.of(version.metadata["database"])
         known = State(**version.metadata[OBSERVED])
         place = self._connection(source.connection)
         with opened(place, self._session) as database:
@@ -199,6 +223,7 @@ class JdbcStore:
                     + "when it was observed, and has changed since. Run `headrace observe`, and read the version that "
                     "it publishes."
                 )
+        columns = {column.name: column.type for column in version.columns}
         return rows_of(self._session, source, known, columns)
 
     def _connection(self, name: str) -> Connection:
@@ -209,60 +234,91 @@ class JdbcStore:
         query = database.dialect.table_bytes
         return int(str(database.value(query, [table.schema, table.name]) or 0)) if query is not None else 0
 
-    def _results(
+    def _written_rows(
         self,
-        audit: Audit,
-        place: Connection,
+        connection: Connection,
         table: VersionTable,
         columns: Sequence[Column],
-        observed: Mapping[str, Any],
-        quarantine: str,
-    ) -> list[CheckResult]:
-        """Return the results of the checks, reading the table for those that the write's counts do not decide."""
+        keys: Sequence[str | None],
+        *,
+        set_aside: bool,
+    ) -> DataFrame:
+        """Return the rows of a write, with their partition key in the column PARTITION."""
         from pyspark.sql import functions as F
 
-        counts = {
-            name.removeprefix("check:"): int(count)
-            for name, count in observed.items()
-            if name.startswith("check:")
-        }
-        accepted, aside = (
-            rows(self._session, place, table, columns, set_aside=side).withColumn(
-                PARTITION, F.lit(None).cast("string")
+        if len(keys) == 1:
+            key = F.lit(keys[0]).cast("string")
+            return rows(self._session, connection, table, columns, set_aside=set_aside).withColumn(
+                PARTITION, key
             )
-            if table.sets_aside or not side
-            else None
-            for side in (False, True)
-        )
-        assert accepted is not None  # noqa: S101 - not set aside
-        summaries: dict[str | None, Summary] = {None: summary_of(observed, audit.types)}
-        return evaluated(audit, summaries, accepted, aside, quarantine, counts)[None]
+        numbered = [*columns, Column(NUMBER, "int")]
+        key = F.element_at(F.array(*map(F.lit, keys)), F.col(NUMBER) + 1)
+        frame = rows(self._session, connection, table, numbered, set_aside=set_aside)
+        return frame.withColumn(PARTITION, key).drop(NUMBER)
+
+
+def _summaries(
+    audit: Audit, keys: Sequence[str | None], observed: Mapping[str, Any], accepted: DataFrame
+) -> dict[str | None, Summary]:
+    """Return the summaries of the accepted rows by partition: the counts of the write, if it was of one."""
+    if len(keys) == 1:
+        return {keys[0]: summary_of(observed, audit.types)}
+    found = summaries_of(accepted, audit.types)
+    empty = Summary(0, {name: Bounds(0, 0) for name in audit.types})
+    return {key: found.get(key, empty) for key in keys}
+
+
+def _row_counts(frame: DataFrame | None, keys: Sequence[str | None], total: int) -> dict[str | None, int]:
+    """Return the number of a frame's rows by partition; total: of all."""
+    if frame is None or total == 0 or len(keys) == 1:
+        return dict.fromkeys(keys, total)
+    found = {row[PARTITION]: row["count"] for row in frame.groupBy(PARTITION).count().collect()}
+    return {key: found.get(key, 0) for key in keys}
 
 
 def _append(
-    frame: DataFrame, audit: Audit, place: Connection, table: VersionTable, options: Mapping[str, str]
+    frame: DataFrame,
+    audit: Audit,
+    place: Connection,
+    table: VersionTable,
+    options: Mapping[str, str],
+    partition: PartitionWrite | None,
 ) -> dict[str, Any]:
-    """Append the rows, and return the counts made meanwhile.
+    """Append the rows of the partitions, and return the counts made meanwhile.
 
-    Keys of the result: `written`; `check:<name>`; the names of readback.summary_aggregates.
+    Keys of the result: `written`; `check:<name>`; those of checks.partition, and of readback.summary_aggregates.
     """
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
     quarantined = audit.quarantined
-    everything = F.lit(True)
-    accepted = everything if quarantined is None else ~quarantined
-    counts = {
-        f"check:{name}": count for name, count in audit.counts(everything, accepted, provable=False).items()
-    }
-    counts |= summary_aggregates(audit.types, accepted)
+    belongs, counts = F.lit(True), []
+    if partition is not None and partition.key is not None:
+        belongs = F.expr(belonging(f"({partition.key})", partition.keys))
+        counts = partition_counts(f"({partition.key})", partition.keys)
+    accepted = belongs if quarantined is None else belongs & ~quarantined
+    checked = audit.counts(belongs, accepted, provable=False)
     observation = Observation()
     frame = frame.observe(
         observation,
-        F.count(F.lit(1)).alias("written"),
-        *(count.alias(name) for name, count in counts.items()),
+        F.count_if(belongs).alias("written"),
+        *counts,
+        *(count.alias(f"check:{name}") for name, count in checked.items()),
+        *(count.alias(name) for name, count in summary_aggregates(audit.types, accepted).items()),
     )
+    if partition is not None:
+        frame = frame.where(belongs).withColumn(NUMBER, _number(partition))
     if quarantined is not None:
         frame = frame.withColumn(SET_ASIDE, F.when(quarantined, F.lit(1)).otherwise(F.lit(0)))
     append(frame, place, table, options)
     return dict(observation.get)
+
+
+def _number(partition: PartitionWrite) -> SparkColumn:
+    """Return the number of a row's partition, from 0."""
+    from pyspark.sql import functions as F
+
+    if partition.key is None:
+        return F.lit(0)
+    keys = F.array(*map(F.lit, partition.keys))
+    return (F.array_position(keys, F.expr(f"({partition.key})")) - 1).cast("int")

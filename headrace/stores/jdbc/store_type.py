@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 class JdbcStoreType:
     """Databases over JDBC: versions are tables beside a view, which shows the published one."""
 
-    capabilities = frozenset({Capability.ATOMIC_SWAP, Capability.TIME_TRAVEL, Capability.CONNECTION})
+    capabilities = frozenset(
+        {
+            Capability.ATOMIC_SWAP,
+            Capability.TIME_TRAVEL,
+            Capability.PARTITION_OVERWRITE,
+            Capability.SHARED_REFERENCE,
+            Capability.CONNECTION,
+        }
+    )
     formats = {"table": VersionFormat(has_nested=False)}
 
     def open(self, session: SparkSession, warehouse_uri: str) -> JdbcStore:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headrace.catalog.locators import RelationLocator
@@ -19,16 +19,22 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SET_ASIDE = "headrace_set_aside"  # 1 for quarantined rows; a column of tables that may have them
-ROWS = "rows"  # among a version's options: `accepted` if its table has that column
+NUMBER = "headrace_partition"  # of a row's partition, in the order in which one run wrote them
+ROWS = "rows"  # among a version's options: `accepted` if its table has the column SET_ASIDE
+NUMBER_OPTION = "partition"  # among them: the number of its partition, if its table has the column NUMBER
 
 
 @dataclass(frozen=True, slots=True)
 class VersionTable:
-    """A version's table, as the catalog names it. sets_aside: it may have quarantined rows."""
+    """A table of versions, as the catalog names it, and which of its rows are meant.
+
+    sets_aside: it may have quarantined rows. partitions: the numbers of some of its partitions; None: it has none.
+    """
 
     schema: str
     name: str
     sets_aside: bool
+    partitions: tuple[int, ...] | None = None
 
 
 def of_version(connection: Connection, version: Version) -> VersionTable:
@@ -36,7 +42,24 @@ def of_version(connection: Connection, version: Version) -> VersionTable:
     locator = version.locator
     assert isinstance(locator, RelationLocator)  # noqa: S101 - the store's own
     schema, name = connection.dialect.parts(locator.relation)
-    return VersionTable(schema, name, ROWS in (version.metadata.get("options") or {}))
+    options = version.metadata.get("options") or {}
+    partitions = (int(options[NUMBER_OPTION]),) if NUMBER_OPTION in options else None
+    return VersionTable(schema, name, ROWS in options, partitions)
+
+
+def by_table(connection: Connection, versions: Sequence[Version]) -> dict[VersionTable, list[Version]]:
+    """Return the versions by the part of a table that has them: versions of one run with the same columns share one."""
+    together: dict[tuple[object, ...], list[Version]] = {}
+    for version in versions:
+        table = of_version(connection, version)
+        shape = tuple((column.name, column.type) for column in version.columns)
+        together.setdefault((table.schema, table.name, table.sets_aside, shape), []).append(version)
+    found = {}
+    for each in together.values():
+        tables = [of_version(connection, version) for version in each]
+        numbers = [number for table in tables for number in table.partitions or ()]
+        found[replace(tables[0], partitions=tuple(sorted(numbers)) or None)] = each
+    return found
 
 
 def definition(dataset: str, connection: Connection, table: VersionTable, columns: Sequence[Column]) -> str:
@@ -48,7 +71,7 @@ def definition(dataset: str, connection: Connection, table: VersionTable, column
     types: dict[str, str] = {}
     for column in columns:
         own = dialect.column(column.name)
-        if own in types or own == dialect.column(SET_ASIDE):
+        if own in types or own in (dialect.column(SET_ASIDE), dialect.column(NUMBER)):
             raise SchemaMismatch(
                 f"{dataset}: {dialect.name} has no two columns named {own}, as {column.name} would be. Rename one."
             )
@@ -66,6 +89,8 @@ def definition(dataset: str, connection: Connection, table: VersionTable, column
             ) from error
     if table.sets_aside:
         types[dialect.column(SET_ASIDE)] = dialect.type("int")
+    if table.partitions is not None:
+        types[dialect.column(NUMBER)] = dialect.type("int")
     return dialect.table((table.schema, table.name), types)
 
 
@@ -91,7 +116,7 @@ def rows(
     *,
     set_aside: bool = False,
 ) -> DataFrame:
-    """Return the accepted rows of a version's table, or those that were set aside."""
+    """Return the accepted rows of a table, or those that were set aside."""
     from pyspark.sql import functions as F
 
     dialect = connection.dialect
@@ -106,25 +131,42 @@ def rows(
     )
 
 
-def published_query(connection: Connection, table: VersionTable, columns: Sequence[Column], mark: str) -> str:
-    """Return the query of the view of a version; see `references`."""
+def published_query(
+    connection: Connection,
+    tables: Mapping[VersionTable, Sequence[Version]],
+    columns: Sequence[Column],
+    marks: Sequence[str],
+) -> str:
+    """Return the query of the view of versions, by table; see `references`. Columns that a version lacks are null."""
     dialect = connection.dialect
-    names = ", ".join(dialect.quoted(dialect.column(column.name)) for column in columns)
-    relation = dialect.relation((table.schema, table.name))
-    condition = f" WHERE {_set_aside(dialect)} = 0" if table.sets_aside else ""
-    return (
-        f"SELECT {names} FROM {relation} WHERE {literal(mark)} = '' "  # noqa: S608 - quoted
-        f"UNION ALL SELECT {names} FROM {relation}{condition}"
-    )
+    selects = []
+    for table, versions in tables.items():
+        own = {column.name for column in versions[0].columns}
+        names = [
+            dialect.quoted(dialect.column(each.name))
+            if each.name in own
+            else f"CAST(NULL AS {dialect.type(each.type)}) AS {dialect.quoted(dialect.column(each.name))}"
+            for each in columns
+        ]
+        selects.append((", ".join(names), dialect.relation((table.schema, table.name)), table))
+    names_of_first, first, _ = selects[0]
+    marked = " AND ".join(f"{literal(mark)} = ''" for mark in marks)
+    branches = [
+        f"SELECT {names_of_first} FROM {first} WHERE {marked}",  # noqa: S608 - quoted
+        *(f"SELECT {names} FROM {_accepted(dialect, table, set_aside=False)}" for names, _, table in selects),  # noqa: S608
+    ]
+    return " UNION ALL ".join(branches)
 
 
 def _accepted(dialect: Dialect, table: VersionTable, *, set_aside: bool) -> str:
     relation = dialect.relation((table.schema, table.name))
-    return f"{relation} WHERE {_set_aside(dialect)} = {int(set_aside)}" if table.sets_aside else relation
-
-
-def _set_aside(dialect: Dialect) -> str:
-    return dialect.quoted(dialect.column(SET_ASIDE))
+    conditions = []
+    if table.sets_aside:
+        conditions.append(f"{dialect.quoted(dialect.column(SET_ASIDE))} = {int(set_aside)}")
+    if table.partitions is not None:
+        numbers = ", ".join(map(str, table.partitions))
+        conditions.append(f"{dialect.quoted(dialect.column(NUMBER))} IN ({numbers})")
+    return f"{relation} WHERE {' AND '.join(conditions)}" if conditions else relation
 
 
 def _to_database(name: str, type: str, dialect: Dialect) -> SparkColumn:

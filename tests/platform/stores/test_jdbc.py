@@ -14,6 +14,7 @@ from headrace.connections.connection import connection
 from headrace.connections.database import Database, opened
 from headrace.connections.failures import StatementFailed
 from headrace.declarations.loading.project import load
+from headrace.queries.versions import version
 from headrace.settings import settings
 from headrace.spark.errors import SchemaMismatch, StoreUnavailable
 from headrace.stores.jdbc.place import Place
@@ -190,10 +191,51 @@ def test_declarations_are_refused_with_the_reason(
     assert problem in str(found)
 
 
-def test_partitions_are_refused(engine: Engine, tmp_path: Path) -> None:
-    text = ORDERS.replace("SQL", "SELECT 'a' AS k") + "  partitions: {type: static, keys: [a], column: k}\n"
-    [found] = load(write_project(tmp_path, "shop", text)).problems
-    assert "the store 'jdbc' cannot replace one partition" in str(found)
+PARTITIONED = """
+  partitions: {type: static, keys: [a, b, c], column: k, ranges: true}
+  checks:
+    - {unique: [n]}
+    - {name: small, sql: n < 5, severity: warning}
+    - {name: positive, sql: n > 0, quarantine: true}
+"""
+
+
+def test_partitions_have_counts_checks_and_quarantines_of_their_own(
+    sales: Database, engine: Engine, tmp_path: Path
+) -> None:
+    sql = "SELECT * FROM VALUES ('a', 1), ('a', 2), ('b', 2), ('b', 7), ('b', 0) AS t (k, n)"
+    text = ORDERS.replace("SQL", sql) + PARTITIONED
+    project = load_project(write_project(tmp_path, "shop", text), engine)
+
+    [result] = project.materialize("shop/orders", partitions=("a", "c"))
+
+    assert result.success, failure(result)
+    found = {key: version(engine, "shop/orders", partition=key) for key in "abc"}
+    assert {key: each.version.row_count for key, each in found.items()} == {"a": 2, "b": 2, "c": 0}
+    assert {key: each.quarantine_rows for key, each in found.items()} == {"a": 0, "b": 1, "c": 0}
+    assert found["a"].statistics["n"] == {"null_count": 0, "min": 1, "max": 2}
+    failed = {
+        key: {each.name: each.failed_rows for each in one.checks if each.failed_rows}
+        for key, one in found.items()
+    }
+    assert failed == {"a": {}, "b": {"small": 1, "positive": 1}, "c": {}}
+
+
+def test_a_view_of_partitions_shows_a_column_that_only_some_have(
+    sales: Database, engine: Engine, tmp_path: Path
+) -> None:
+    parted = "  partitions: {type: static, keys: [a, b], column: k}\n  allow_breaking_schema_change: true\n"
+    for key, sql in (
+        ("a", "SELECT 'a' AS k, 1 AS n"),
+        ("b", "SELECT 'b' AS k, 2 AS n, DATE'2026-01-02' AS due"),
+    ):
+        text = ORDERS.replace("SQL", sql) + parted
+        [result] = load_project(write_project(tmp_path, "shop", text), engine).materialize(
+            "shop/orders", partitions=(key, key)
+        )
+        assert result.success, failure(result)
+    assert sales.value("SELECT count(*) FROM shop.orders") == 2
+    assert sales.value("SELECT min(n) FROM shop.orders WHERE due IS NULL") == 1
 
 
 GROWING = """
