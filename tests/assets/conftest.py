@@ -59,27 +59,28 @@ def landing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def table(
     spark: SparkSession, landing: Path, declarations: Declarations
 ) -> Iterator[Callable[[str], DataFrame]]:
-    """A dataset of the whole year by name, computed by its own transform from what landed.
+    """A dataset of the whole year by name, computed by its own transform from what landed, once for all tests.
 
     The rows that quarantining checks set aside are left out, as they are for every reader.
     """
     cached = []
+
+    def add(name: str, frame: DataFrame) -> None:
+        cached.append(frame.cache())
+        frame.createOrReplaceTempView(name)
+
     for name in ("airlines", "airports", "planes", "weather", "flights"):
-        frame = landed(spark, landing, declarations[f"raw_{name}"]).cache()
-        cached.append(frame)
-        frame.createOrReplaceTempView(f"raw_{name}")
+        add(f"raw_{name}", landed(spark, landing, declarations[f"raw_{name}"]))
     for transform in TRANSFORMS:
         frame = spark.sql((DOMAIN / f"{transform}.sql").read_text())
         name = transform.partition("/")[2]
         for accepted in quarantining(declarations.get(name, {})):
             frame = frame.where(f"coalesce({accepted}, true)")
-        if transform.startswith("daily"):
-            cached.append(frame.cache())
-        frame.createOrReplaceTempView(name)
-    aircraft_rotations(spark.table("flights_enriched")).createOrReplaceTempView("aircraft_rotations")
+        add(name, frame)
+    add("aircraft_rotations", aircraft_rotations(spark.table("flights_enriched")))
     for plan in load(DOMAIN.parents[1]).plans:
         if isinstance(plan, ProcessPlan) and plan.incremental is not None:
-            grown(spark, plan, plan.incremental).createOrReplaceTempView(plan.record.key.partition("/")[2])
+            add(plan.record.key.partition("/")[2], grown(spark, plan, plan.incremental))
     yield spark.table
     for frame in cached:
         frame.unpersist()
