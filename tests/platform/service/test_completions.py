@@ -330,10 +330,12 @@ def test_a_service_killed_again_and_again_loses_and_doubles_nothing(engine: Engi
     forms = [[sys.executable, str(tmp_path / "headrace_client.py")], ["dash", str(tmp_path / "headrace.sh")]]
 
     reported: list[tuple[str, str]] = []
+    serving = threading.Event()
     enough = threading.Event()
 
     def job(number: int) -> None:
         for run in count():
+            serving.wait(0.3)  # reports that only go into the spool need not be many
             words = [*forms[number % 2], "process", f"JOB_{number}", "SUCCESS", f"run={run}"]
             assert subprocess.run(words, env=environment, capture_output=True).returncode == 0
             reported.append((f"AUTOSYS/JOB_{number}", str(run)))
@@ -352,11 +354,13 @@ def test_a_service_killed_again_and_again_loses_and_doubles_nothing(engine: Engi
         )
         while not SERVICE.is_up(port):
             time.sleep(0.05)
+        serving.set()
         time.sleep(random.random())  # noqa: S311
         deadline = time.monotonic() + WAIT_SECONDS
         while times == 2 and not events(engine) and time.monotonic() < deadline:
             time.sleep(0.1)  # on a busy machine no report has come through yet
         server.kill()
+        serving.clear()
         server.wait()
     enough.set()
     for each in jobs:
