@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -153,6 +154,17 @@ class Databases:
             with self._admin() as admin:
                 admin.execute(f"DROP DATABASE {self.name} WITH (FORCE)")
             self.connection = self.url = None
+
+    @contextmanager
+    def created(self, name: str, template: str = "template0") -> Iterator[str]:
+        """The URL of one more database, a copy of `template`; dropped at the end of the block."""
+        with self._admin() as admin:
+            admin.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        try:
+            yield _text(self.server.set(database=name))
+        finally:
+            with self._admin() as admin:
+                admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
     def _admin(self) -> psycopg.Connection:
         return psycopg.connect(_text(self.server.set(database="postgres")), autocommit=True)

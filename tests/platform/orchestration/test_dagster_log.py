@@ -1,6 +1,7 @@
 """Dagster's log is pruned, and Dagster answers as before."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 import dagster as dg
@@ -13,7 +14,7 @@ from sqlalchemy import Engine, make_url
 from headrace.orchestration.jobs import dagster_log
 from headrace.orchestration.jobs.dagster_log import prune
 from headrace.orchestration.jobs.retention import catalog_retention
-from headrace.settings import settings
+from tests.conftest import Databases
 
 BEFORE = datetime.now(UTC) - timedelta(days=90)
 DAYS = dg.StaticPartitionsDefinition(["a", "b"])
@@ -36,15 +37,28 @@ def failing() -> None:
     raise ValueError("no good")
 
 
+@pytest.fixture(scope="module")
+def template(databases: Databases) -> Iterator[str]:
+    """A database of Dagster's, with everything materialized twice, by now 100 days ago."""
+    with databases.created("dagster_template") as url:
+        with dagster_on(url) as instance:
+            for _ in range(2):
+                work(instance)
+            age(instance)
+        yield url
+
+
 @pytest.fixture
-def instance(engine: Engine) -> Iterator[DagsterInstance]:
-    """Dagster on PostgreSQL, with everything materialized twice, by now 100 days ago."""
-    url = make_url(str(settings().database_url)).set(drivername="postgresql+psycopg2")
-    storage = {"postgres": {"postgres_url": url.render_as_string(hide_password=False)}}
-    with instance_for_test(overrides={"storage": storage}) as found:
-        for _ in range(2):
-            work(found)
-        age(found)
+def instance(template: str, databases: Databases, engine: Engine) -> Iterator[DagsterInstance]:
+    """Dagster on a copy of the template; the catalog is in its own database."""
+    with databases.created("dagster_copy", template="dagster_template") as url, dagster_on(url) as found:
+        yield found
+
+
+@contextmanager
+def dagster_on(url: str) -> Iterator[DagsterInstance]:
+    address = make_url(url).set(drivername="postgresql+psycopg2").render_as_string(hide_password=False)
+    with instance_for_test(overrides={"storage": {"postgres": {"postgres_url": address}}}) as found:
         yield found
 
 
