@@ -155,7 +155,7 @@ def port_of(home: Path) -> int:
 
 
 @pytest.mark.slow
-def test_serves_until_ctrl_c_and_leaves_nothing(home: Path, start: Callable[..., Up]) -> None:
+def test_serves_until_ctrl_c_or_a_kill_and_leaves_nothing(home: Path, start: Callable[..., Up]) -> None:
     up = start()
     up.wait_for("Headrace is up")
     port = port_of(home)
@@ -205,14 +205,27 @@ def test_serves_until_ctrl_c_and_leaves_nothing(home: Path, start: Callable[...,
     while ask(port_of(home), retries) == {"runsOrError": {"results": []}}:
         assert time.monotonic() < deadline
         time.sleep(0.5)
-    up.process.send_signal(signal.SIGINT)
-    assert up.process.wait(WAIT_SECONDS) == 0, up.log_text()
-    assert servers_of(home) == []
+    leaves_nothing_after_a_kill(up)
 
     assert status_of(run_id) == "FAILURE"  # which starts PostgreSQL
     assert services.clean() == (StoppedServices(("PostgreSQL",)), home)
     assert not home.exists()
     assert servers_of(home) == []
+
+
+def leaves_nothing_after_a_kill(up: Up) -> None:
+    """`down` stops everything that a killed `up` has left."""
+    up.process.kill()
+    up.process.wait()
+    assert marked(up.home)
+    leftovers, database = services.down().services
+    assert leftovers.endswith("processes that a killed `headrace up` had left")
+    assert database == "PostgreSQL"
+    assert marked(up.home) == []
+    assert servers_of(up.home) == []
+    sockets = parts._sockets_prefix(up.home)
+    assert not list(sockets.parent.glob(sockets.name + "*"))
+    assert services.down() == StoppedServices(())
 
 
 def status_of(run_id: str) -> str:
@@ -238,42 +251,18 @@ def test_the_same_path_on_another_machine_is_another_state_folder(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_down_stops_what_a_killed_up_left(home: Path, start: Callable[..., Up]) -> None:
-    up = start()
-    up.wait_for("Headrace is up")
-    up.process.kill()
-    up.process.wait()
-    assert marked(home)
-    leftovers, database = services.down().services
-    assert leftovers.endswith("processes that a killed `headrace up` had left")
-    assert database == "PostgreSQL"
-    assert marked(home) == []
-    assert servers_of(home) == []
-    assert not list(parts._sockets_prefix(home).parent.glob(parts._sockets_prefix(home).name + "*"))
-    assert services.down() == StoppedServices(())
-
-
-@pytest.mark.slow
-def test_when_one_part_dies_the_others_stop_and_its_log_is_shown(
+def test_broken_code_is_reported_and_the_ui_serves_until_one_part_dies(
     home: Path, start: Callable[..., Up]
 ) -> None:
-    up = start()
-    up.wait_for("Headrace is up")
-    up.part("dagster_internals.daemon").kill()
-    assert up.process.wait(WAIT_SECONDS) == 1
-    assert "daemon was killed by signal 9, so the others were stopped. Its last output:" in up.log_text()
-    assert f"full log: {home / 'logs' / 'daemon.log'}" in up.log_text()
-    assert marked(home) == []
-
-
-@pytest.mark.slow
-def test_broken_code_is_reported_and_the_ui_serves(home: Path, start: Callable[..., Up]) -> None:
     up = start("raise ValueError('no such river')")
     up.wait_for("Headrace is up")
     up.wait_for("The code location tiny did not load")
     assert "no such river" in up.log_text()
-    up.process.terminate()
-    assert up.process.wait(WAIT_SECONDS) == 0
+
+    up.part("dagster_internals.daemon").kill()
+    assert up.process.wait(WAIT_SECONDS) == 1
+    assert "daemon was killed by signal 9, so the others were stopped. Its last output:" in up.log_text()
+    assert f"full log: {home / 'logs' / 'daemon.log'}" in up.log_text()
     assert marked(home) == []
 
 
