@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
-import subprocess
-import sys
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -33,11 +30,10 @@ from headrace.stores.files.store import FilesStore
 from headrace.stores.store import OpenStores
 from headrace.stores.tags import new_tag
 from headrace.stores.writes import OutputFormat, PartitionWrite
-from tests.paths import REPOSITORY
+from tests.platform.children import kill_at
 from tests.platform.projects import Project, failure, load_project, project_of, write_project
 from tests.platform.s3.server import REGION, Fault, Request, Server, cutting, losing, refusing
 from tests.platform.stores.conformance.conftest import ask
-from tests.platform.stores.conformance.test_crashes import KILLED
 
 pytestmark = pytest.mark.slow
 ORDERS = "shop/orders"
@@ -186,20 +182,7 @@ def test_a_run_killed_before_its_publish_leaves_garbage(
 ) -> None:
     publish(engine, tmp_path, 3)
     orders(engine, tmp_path, 5)
-    step = "headrace.execution.materialization._publish"
-    run = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path), step],
-        cwd=REPOSITORY,
-        capture_output=True,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(REPOSITORY),
-            "HEADRACE_SPARK__CONF": os.environ["HEADRACE_SPARK__CONF"],
-        },
-        check=False,
-        timeout=300,
-    )
-    assert run.returncode == -signal.SIGKILL, run.stderr.decode()
+    kill_at("headrace.execution.materialization._publish", tmp_path, tmp_path / "output")
     assert read() == [0, 1, 2]
     stores = OpenStores(spark, settings().warehouse_uri)
     [left] = garbage(engine, stores, now=datetime.now(UTC) + timedelta(days=2))

@@ -1,16 +1,13 @@
 """Materialize a project's dataset in this process and kill it at a named place.
 
-    python -m tests.platform.system.crashing PROJECT SELECTION RUN_ID PLACE
-
-PLACE is `before:<step>` or `after:<step>` of a step of materialization; `jvm:<step>` kills Spark's JVM before the step
-and lets this process live; `none` kills nothing. Prints `running` once the run begins.
+The place is `before:<step>` or `after:<step>` of a step of materialization; `jvm:<step>` kills Spark's JVM before the
+step and lets this process live; `none` kills nothing.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,8 +43,8 @@ def die_at(place: str) -> None:
     setattr(run, step, reporting if place == "after:report" else killing)
 
 
-def main(root: str, selection: str, run_id: str, place: str) -> int:
-    """The command line above; 0 when the run succeeded."""
+def materialize(root: str, selection: str, run_id: str, place: str) -> int:
+    """Return 0 if the run succeeded. Prints `running` once it begins."""
     project = load_project(Path(root), connect())
     key = dg.AssetKey.from_user_string(selection)
     job = project.definitions.get_repository_def().get_implicit_job_def_for_assets([key])
@@ -66,7 +63,3 @@ def _kill_jvm() -> None:
     process = SparkContext._gateway.proc
     process.kill()
     process.wait()
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -26,8 +25,10 @@ from headrace.publishing.runs import reap
 from headrace.publishing.unreported import UnreportedPage, unreported_versions
 from headrace.queries.pointers import newest
 from headrace.settings import settings
-from tests.paths import REPOSITORY, WAIT_SECONDS
+from tests.platform import children
+from tests.platform.children import exit_code
 from tests.platform.projects import Project, load_project, write_project
+from tests.platform.system.crashing import materialize
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,14 +65,9 @@ def project(tmp_path: Path, engine: Engine) -> Project:
     return load_project(write_project(tmp_path / "project", "shop", DECLARATION.format(rows=NEW)), engine)
 
 
-def child(root: Path, run_id: str, place: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.platform.system.crashing", str(root), DATASET, run_id, place],
-        cwd=REPOSITORY,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
+def child(root: Path, run_id: str, place: str) -> BaseProcess:
+    """Materialize the dataset in a process of its own; what it prints goes to the project's `output`."""
+    return children.start(root / "output", materialize, str(root), DATASET, run_id, place)
 
 
 @contextmanager
@@ -143,8 +139,7 @@ def assert_manifest_is_current(engine: Engine) -> None:
 def test_a_run_killed_between_two_steps(place: str, project: Project, engine: Engine, tmp_path: Path) -> None:
     run_id = str(uuid4())
     with reading_all_the_while(engine) as seen:
-        killed = child(tmp_path / "project", run_id, place)
-        assert killed.wait(timeout=WAIT_SECONDS) == -9
+        assert exit_code(child(tmp_path / "project", run_id, place)) == -9
 
         published = newest(engine, DATASET)
         assert published is not None
@@ -168,7 +163,7 @@ def test_a_run_whose_jvm_is_killed_fails_with_the_reason(
 ) -> None:
     run_id = str(uuid4())
     with reading_all_the_while(engine):
-        assert child(tmp_path / "project", run_id, place).wait(timeout=WAIT_SECONDS) == 1
+        assert exit_code(child(tmp_path / "project", run_id, place)) == 1
         with transaction(engine) as cursor:
             (attempt,) = cursor.execute(
                 "SELECT reason FROM catalog.run_attempt WHERE state = 'FAILED'"
@@ -182,7 +177,7 @@ def test_a_run_whose_jvm_is_killed_fails_with_the_reason(
 def test_a_jvm_that_is_killed_while_it_does_nothing_costs_the_preview_only(
     place: str, project: Project, engine: Engine, tmp_path: Path
 ) -> None:
-    assert child(tmp_path / "project", str(uuid4()), place).wait(timeout=WAIT_SECONDS) == 0
+    assert exit_code(child(tmp_path / "project", str(uuid4()), place)) == 0
     assert_one_new_version(engine)
     assert_manifest_is_current(engine)
 
@@ -194,11 +189,12 @@ def test_a_run_killed_at_a_random_time(
     run_id = str(uuid4())
     with reading_all_the_while(engine) as seen:
         killed = child(tmp_path / "project", run_id, "none")
-        assert killed.stdout is not None
-        assert killed.stdout.readline() == "running\n"
+        while "running\n" not in (tmp_path / "project" / "output").read_text():
+            assert killed.is_alive()
+            time.sleep(0.05)
         time.sleep(random.uniform(0, 12))  # noqa: S311 - a place in the run, not a secret
         killed.kill()
-        if killed.wait() != 0:
+        if exit_code(killed) != 0:
             assert retry(project, run_id).success
     assert seen <= {OLD, NEW}
     assert_one_new_version(engine)

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from headrace.publishing.unreported import UnreportedPage, unreported_versions
 from headrace.queries.versions import versions
-from tests.paths import WAIT_SECONDS
+from tests.platform.children import exit_code
 from tests.platform.execution.growing import Feed, stored
 from tests.platform.projects import load_project, write_project
 from tests.platform.system.test_crashes import DATASET, child, retry
@@ -41,7 +41,7 @@ def test_rows_are_taken_in_once_whatever_the_run_came_to(
     feed.publish([{"part": "a", "id": 2}], "a")
     feed.publish([{"part": "b", "id": 3}], "b")
     run_id = str(uuid4())
-    assert child(root, run_id, place).wait(timeout=WAIT_SECONDS) == -9
+    assert exit_code(child(root, run_id, place)) == -9
     assert len(versions(engine, DATASET)) == (2 if place == "after:publish" else 1)
 
     assert retry(project, run_id).success if again == "retry" else project.materialize(DATASET)[0].success

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -19,25 +15,12 @@ from headrace.orchestration.garbage import garbage
 from headrace.settings import settings
 from headrace.stores.store import OpenStores
 from headrace.stores.tags import new_tag
-from tests.paths import REPOSITORY
+from tests.platform.children import kill_at
 from tests.platform.projects import failure
 from tests.platform.stores.conformance.conftest import ORDERS, Shop, ask, refused
 from tests.platform.stores.conformance.guarantees import guarantee
 from tests.platform.stores.conformance.test_guarantees import FIVE, THREE, ids
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from unittest import mock
-from headrace.database.connection import connect
-from tests.platform.projects import load_project
-
-def kill(*arguments, **named):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-with mock.patch(sys.argv[2], kill):
-    load_project(Path(sys.argv[1]), connect()).materialize()
-"""
 BEFORE_STAGING = {
     "iceberg": "headrace.stores.iceberg.store.stage",
     "postgresql": "headrace.stores.jdbc.store._append",
@@ -49,15 +32,7 @@ BEFORE_REFERENCES = "headrace.execution.reporting.update_references"
 def kill(shop: Shop, step: str) -> None:
     """Materialize FIVE in a process that is killed when it begins a step."""
     shop.declare(FIVE)
-    run = subprocess.run(
-        [sys.executable, "-c", KILLED, str(shop.root), step],
-        cwd=REPOSITORY,
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-        check=False,
-        timeout=300,
-    )
-    assert run.returncode == -signal.SIGKILL, run.stderr.decode()
+    kill_at(step, shop.root, shop.root / "output")
 
 
 @pytest.mark.slow
