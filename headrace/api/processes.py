@@ -18,7 +18,7 @@ from headrace.api.responses import shown
 from headrace.api.subjects import Database, Process, Reader
 from headrace.catalog.records import RunState, Technology
 from headrace.context import current_context
-from headrace.estates.next_runs import NextRun, next_run
+from headrace.estates.next_runs import NextRun, next_run, next_scheduled_run
 from headrace.files.logs import LogEnd, log_end
 from headrace.http.problems import RequestRefused
 from headrace.queries.facets import FacetRow, facets
@@ -120,18 +120,19 @@ def list_runs(
 
 @router.get(
     "/process/{process:key}/next-run",
-    summary="Forecast the next run of an Autosys job",
+    summary="Forecast the next run of a process",
     tags=["processes"],
     response_model=NextRun | None,
 )
 def show_next_run(engine: Database, caller: Reader, process_id: Process) -> Response:
-    """Forecast when a job next starts and finishes, and why, from the scanned files and the runs of the last 90 days;
-    null for other processes."""
+    """Forecast when a scanned process next starts and finishes, and why, from its schedule, an Autosys job's conditions
+    and the runs of the last 90 days; null for a process without a schedule."""
     about = process(engine, process_id)
+    now = datetime.now(UTC)
     found = (
-        next_run(engine, about.instance, about.external_name, datetime.now(UTC))
+        next_run(engine, about.instance, about.external_name, now)
         if about.technology == Technology.AUTOSYS and about.external_name is not None
-        else None
+        else next_scheduled_run(engine, process_id, now)
     )
     return shown(engine, caller, found, about.key)
 

@@ -8,7 +8,7 @@ from headrace.autosys.calendars import Calendars, read_calendars
 from headrace.autosys.census import Census, census
 from headrace.autosys.diff import Change, Difference, compare
 from headrace.autosys.estate import Estate, EstateObject, read_estate, resolve
-from headrace.autosys.expected import ExpectedInstant, Forecast
+from headrace.autosys.expected import ExpectedInstant, Forecast, expected_finish
 from headrace.autosys.findings import Finding
 from headrace.autosys.jobs import Edge, Job, Trigger
 from headrace.autosys.lint import lint
@@ -36,6 +36,7 @@ __all__ = [
     "census",
     "compare",
     "condition_in_words",
+    "expected_finish",
     "lint",
     "next_start",
     "read_calendars",

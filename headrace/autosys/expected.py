@@ -344,17 +344,8 @@ class Forecast:
         if _status(job) == "ON_NOEXEC":
             return ExpectedInstant(start.at, (f"{job.name} is on noexec: it succeeds without a run",))
         mean = self.runtimes.get(job.name)
-        if mean is not None:
-            return ExpectedInstant(
-                start.at + mean,
-                (f"{job.name} starts {start.at:%Y-%m-%d %H:%M} UTC and takes {mean} on average",),
-            )
-        if job.type != "BOX":
-            return ExpectedInstant(
-                None,
-                (f"{job.name} starts {start.at:%Y-%m-%d %H:%M} UTC; how long it takes is not known",),
-                start.at,
-            )
+        if mean is not None or job.type != "BOX":
+            return expected_finish(job.name, start, mean)
         success = job.conditions.get("box_success")
         if success is not None and all(self._is_in(each, job.name) for each in atoms(success)):
             end = self._condition(job, success, start.at, ())
@@ -373,6 +364,16 @@ class Forecast:
         return ExpectedInstant(
             at, (f"the last member, {last}, is expected to end {at:%Y-%m-%d %H:%M} UTC", *but)
         )
+
+
+def expected_finish(name: str, start: ExpectedInstant, takes: timedelta | None) -> ExpectedInstant:
+    """Return the end of a run that starts then. takes: its mean time; None if unknown."""
+    if start.at is None:
+        return ExpectedInstant(None, start.why, start.not_before)
+    began = f"{name} starts {start.at:%Y-%m-%d %H:%M} UTC"
+    if takes is None:
+        return ExpectedInstant(None, (f"{began}; how long it takes is not known",), start.at)
+    return ExpectedInstant(start.at + takes, (f"{began} and takes {takes} on average",))
 
 
 def _status(job: Job) -> str:

@@ -1,4 +1,4 @@
-"""Validate cron expressions and time zones."""
+"""Validate cron expressions that Headrace evaluates and Dagster is given."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import islice, pairwise, takewhile
 from typing import Annotated
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from cronsim import CronSim, CronSimError
+from cronsim import CronSim
 from pydantic import AfterValidator, Field
 
+from headrace.cron import MACROS, WRITE_DAYS, five_fields
 from headrace.dagster_internals import cron_string_iterator, is_valid_cron_schedule
-from headrace.slas.deadlines import MACROS
 
 _START = datetime(2024, 1, 1, tzinfo=UTC)
 _BEFORE = _START - timedelta(seconds=1)  # cronsim begins after a moment, Dagster at it
@@ -27,17 +26,9 @@ def valid_cron(text: str) -> str:
     Deadlines are evaluated with cronsim, and the same expressions are given to Dagster, so both must read the same
     times: they differ about ranges that wrap around, `L5`, and a step beside a weekday.
     """
-    expression = MACROS.get(text.strip().lower(), text)
-    if len(expression.split()) != 5:
-        raise ValueError(
-            f"{text!r} is not a valid cron expression; write minute hour day month weekday, as in `0 9 * * 1-5`"
-        )
-    try:
-        CronSim(expression, _START)
-    except CronSimError as error:
-        raise ValueError(f"{text!r} is not a valid cron expression: {_advice(expression, error)}") from error
+    expression = five_fields(text)
     if not is_valid_cron_schedule(expression):
-        raise ValueError(f"{text!r} is a cron expression that Dagster cannot read; {_WRITE_DAYS}")
+        raise ValueError(f"{text!r} is a cron expression that Dagster cannot read; {WRITE_DAYS}")
     minute, hour, *days = expression.split()
     if not _days_agree(" ".join(days)):
         raise ValueError(
@@ -49,17 +40,6 @@ def valid_cron(text: str) -> str:
             f"{text!r} is read differently by cron and by Dagster: list the minutes and hours, as in `0,30 8,9 * * *`"
         )
     return text
-
-
-def _advice(expression: str, error: CronSimError) -> str:
-    """Return what is wrong and what to write. cronsim names the field only, as in `Bad day-of-week`."""
-    wrong = str(error).lower()
-    if "L" in expression.upper().split()[4] or "W" in expression.upper().split()[2]:
-        return f"{wrong}; {_WRITE_DAYS}"
-    return f"{wrong}; a range must end after it begins: write `22,23,0-2` for 22-2, and `sat,sun` for sat-sun"
-
-
-_WRITE_DAYS = "write days of the month (`L` is its last one) or weekdays (`fri#2` is the second Friday)"
 
 
 @cache
@@ -98,17 +78,4 @@ def _dagster(expression: str) -> Iterator[datetime]:
     return cron_string_iterator(_START.timestamp(), expression, "UTC")
 
 
-@cache
-def valid_timezone(text: str) -> str:
-    """Return `text` if it is an IANA time zone; raise ValueError otherwise."""
-    try:
-        ZoneInfo(text)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ValueError(
-            f"{text!r} is not a known time zone; write an IANA name, such as America/New_York"
-        ) from error
-    return text
-
-
 Cron = Annotated[str, AfterValidator(valid_cron), Field(examples=["0 9 * * *"])]
-Timezone = Annotated[str, AfterValidator(valid_timezone), Field(examples=["America/New_York"])]

@@ -21,10 +21,11 @@ from pydantic import (
 from headrace.catalog.locators import FILES_STORE
 from headrace.connections.dialects import NAME as SQL_NAME
 from headrace.connections.relations import FETCH_SIZE
+from headrace.cron import Timezone
 from headrace.dagster_internals import is_valid_owner, normalize_tags
 from headrace.declarations.checks import ColumnCheckItem
-from headrace.declarations.cron import Cron, Timezone
-from headrace.declarations.durations import Duration
+from headrace.declarations.cron import Cron
+from headrace.durations import Duration
 from headrace.files.formats import FORMATS
 from headrace.plugins import UnknownPlugin
 from headrace.stores.capabilities import Capability

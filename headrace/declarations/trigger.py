@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from headrace.declarations.cron import Cron, Timezone
+from headrace.cron import Timezone
+from headrace.declarations.cron import Cron
 from headrace.declarations.declaration import Part
 
 

@@ -15,15 +15,18 @@ from headrace.autosys.objectives import business_calendars, unsupported_must_tim
 from headrace.autosys.rescan import SourceFile, read_changed
 from headrace.catalog.records import Technology
 from headrace.catalog.scans import EstateText, KnownProcess, Place, ScannedProcess
+from headrace.database.connection import transaction
 from headrace.estates import storage as estates
-from headrace.estates.db2 import ListedProcedure, read_listing
-from headrace.estates.declared_processes import Name as Named
-from headrace.estates.declared_processes import described_processes, unknown_upstream
+from headrace.estates.described.db2 import ListedProcedure, read_listing
+from headrace.estates.described.processes import DescribedProcess, once_each, read_processes
+from headrace.estates.described.records import Name as Named
+from headrace.estates.described.records import described_processes, unknown_calendars, unknown_upstream
 from headrace.estates.line_moves import TextPosition, moves
 from headrace.estates.plan import Plan
-from headrace.estates.processes import DescribedProcess, once_each, read_processes
 from headrace.estates.scanned_jobs import finding_from_json, scanned_jobs, scanned_objects
 from headrace.severity import Severity
+from headrace.slas import calendars
+from headrace.slas.calendars import Calendars
 
 YAML, CSV = (".yaml", ".yml"), (".csv",)
 Name = tuple[str, str]  # of a process: technology and name
@@ -178,7 +181,7 @@ class Comparison:
         missing = [one for one in compared if (one.technology, one.name) not in there_now]
         self.removed = [one for one in missing if not self._may_be_lost(one)]
         if self._described:
-            self._check_descriptions(list(self._unknown_upstream(engine)))
+            self._check_descriptions([*self._unknown_upstream(engine), *self._unknown_calendars(engine)])
         return Plan(
             instance=self.instance if self._has_jil else "",
             files=tuple(self.files),
@@ -201,6 +204,12 @@ class Comparison:
         return unknown_upstream(
             self._described, self.instance, there, lambda names: estates.named(engine, names) - gone
         )
+
+    def _unknown_calendars(self, engine: Engine) -> Iterator[Finding]:
+        with transaction(engine) as cursor:
+            stored = calendars.load(cursor).imported
+        scanned = {(self.instance, name): frozenset(days) for name, days in self.calendars.items()}
+        return unknown_calendars(self._described, Calendars({**stored, **scanned}))
 
     def _named(self, one: KnownProcess) -> Named:
         instance = self.instance if one.technology == Technology.AUTOSYS else ""

@@ -1,9 +1,9 @@
 """Read hand-written YAML lists entry by entry: a wrong entry is reported by line and field and skipped."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -20,7 +20,7 @@ _HINT = "the entry is skipped, the others are kept"
 
 @dataclass(frozen=True, slots=True)
 class Entry(Generic[Model]):
-    """One entry, its first line, and the lines of its fields."""
+    """One entry, its first line, and the lines of its fields, such as `schedule` and `schedule.cron`."""
 
     value: Model
     line: int
@@ -79,20 +79,44 @@ def _entry(
             lost("yaml", f"an entry consists of fields and values, such as `- {names}: X`", file, line)
         )
         return None
-    lines = {str(key.value): line + key.start_mark.line for key, _ in node.value[0].value}
+    lines = dict(_lines(node.value[0], line))
     try:
         return Entry(model.model_validate(value[0]), line, lines)
     except ValidationError as error:
         subject = str(value[0].get(names) or "") or None
         for each in error.errors():
             field = ".".join(map(str, each["loc"]))
-            at = lines.get(str(each["loc"][0]), line) if each["loc"] else line
-            findings.append(lost("field", _message(each, model), file, at, subject, field))
+            findings.append(
+                lost("field", _message(each, model), file, line_of(lines, field, line), subject, field)
+            )
         return None
+
+
+def line_of(lines: Mapping[str, int], field: str, otherwise: int) -> int:
+    """Return the line of a field, or of the one that it is in."""
+    while field and field not in lines:
+        field = field.rpartition(".")[0]
+    return lines.get(field, otherwise)
+
+
+def _lines(mapping: yaml.MappingNode, line: int, above: str = "") -> Iterator[tuple[str, int]]:
+    for key, value in mapping.value:
+        field = f"{above}{key.value}"
+        yield field, line + key.start_mark.line
+        if isinstance(value, yaml.MappingNode):
+            yield from _lines(value, line, f"{field}.")
 
 
 def _message(error: Any, model: type[BaseModel]) -> str:  # noqa: ANN401 - pydantic's
     if error["type"] == "extra_forbidden":
-        return f"is not a field; the fields are {', '.join(model.model_fields)}"
+        return f"is not a field; the fields are {', '.join(_fields(model, error['loc'][:-1]))}"
     message = str(error["msg"]).removeprefix("Value error, ")
     return message[:1].lower() + message[1:]
+
+
+def _fields(model: type[BaseModel], path: Sequence[object]) -> Iterable[str]:
+    """Return the fields of the model, or of the one in a field of it."""
+    for name in path:
+        kinds = get_args(model.model_fields[str(name)].annotation)
+        model = next(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel))
+    return model.model_fields

@@ -1,4 +1,4 @@
-"""The next runs of Autosys jobs, forecast from the scans and from past runs."""
+"""The next runs of scanned processes, forecast from their schedules, the conditions of Autosys jobs, and past runs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Engine
 
 from headrace.access.sensitivity import Public
-from headrace.autosys import Clock, Estate, Forecast
+from headrace.autosys import Clock, Estate, ExpectedInstant, Forecast
 from headrace.catalog.records import Technology
 from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.database.row_security import is_narrow
+from headrace.estates.described.next_starts import scheduled_process
 from headrace.estates.stored_estate import stored_estate
 from headrace.queries.runtimes import mean_runtimes
 
@@ -35,10 +36,10 @@ class EstateTooLarge(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NextRun:
-    """The next run of a job, if its predecessors succeed and take their usual time.
+    """The next run of a process, if its predecessors succeed and take their usual time.
 
     starts_at, finishes_at: None if unknown; not_before: a lower bound of the start then. must_start, must_complete: the
-    times by which it has to. zone: of the job's own schedule; None if it has none. why: one reason per line, empty for
+    times by which it has to. zone: of its own schedule; None if it has none. why: one reason per line, empty for
     a caller who may not see every job.
     """
 
@@ -61,15 +62,29 @@ def next_run(engine: Engine, instance: str, job: str, after: datetime) -> NextRu
         return None
     forecast = _forecast(estate, after, mean_runtimes(engine, Technology.AUTOSYS, instance))
     start, finish = forecast.start(job), forecast.finish(job)
-    schedule, due = estate.jobs[job].schedule, start.clock
+    schedule = estate.jobs[job].schedule
+    zone = (schedule.timezone or "UTC, as the job has no time zone") if schedule.starts_itself else None
+    return _next_run(start, finish, zone, () if is_narrow() else start.why)
+
+
+def next_scheduled_run(engine: Engine, process_id: UUID, after: datetime) -> NextRun | None:
+    """Forecast the first run of a described process after a time; None if it has no schedule."""
+    found = scheduled_process(engine, after, process_id=process_id)
+    return None if found is None else _next_run(found.start, found.finish, found.zone, found.start.why)
+
+
+def _next_run(
+    start: ExpectedInstant, finish: ExpectedInstant, zone: str | None, why: tuple[str, ...]
+) -> NextRun:
+    due = start.clock
     return NextRun(
         starts_at=start.at,
         not_before=start.not_before,
         finishes_at=finish.at,
         must_start=due.must_start if due else None,
         must_complete=due.must_complete if due else None,
-        zone=(schedule.timezone or "UTC, as the job has no time zone") if schedule.starts_itself else None,
-        why=() if is_narrow() else start.why,
+        zone=zone,
+        why=why,
     )
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 from headrace.access.sensitivity import ProcessKey, Public
 from headrace.catalog.records import Technology
 from headrace.estates.critical_path import Activity, schedule
+from headrace.estates.described.next_starts import scheduled_processes
 from headrace.estates.next_runs import EstateTooLarge, first_runs
 from headrace.queries.night import Night, dependencies, night, scheduled_jobs, usual_runs
 
@@ -73,6 +74,12 @@ def night_plan(
             each.process_key: _Expected(each.technology, each.box, each.starts_at, each.took or took)
             for each in usual
         }
+        for scheduled in scheduled_processes(engine, since - _INSTANT):
+            start, end = scheduled.start.at, scheduled.finish.at
+            if start is not None and start < until:
+                expected[scheduled.key] = _Expected(
+                    scheduled.technology, None, start, end - start if end else took
+                )
         complete = _add_scheduled(engine, since, until, expected)
     activities = _activities(found, expected)
     technologies = {run.process_key: run.technology for run in found.runs}

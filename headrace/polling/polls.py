@@ -11,11 +11,11 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from headrace.declarations.cron import Timezone
-from headrace.declarations.durations import Duration
+from headrace.cron import Timezone
 from headrace.declarations.sources.documents import NoDocument, documents
 from headrace.declarations.sources.origin import Origin
 from headrace.declarations.sources.validation import declaration_errors
+from headrace.durations import Duration
 from headrace.execution.problems import DeclarationError
 
 FILE = Path("legacy/polls.yaml")

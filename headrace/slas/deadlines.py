@@ -9,18 +9,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
 
+from headrace.cron import MACROS
 from headrace.slas.calendars import Calendar, Calendars
 from headrace.slas.objectives import Clock, ExpectedPartition
 
-MACROS = {
-    "@hourly": "0 * * * *",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@weekly": "0 0 * * 0",
-    "@monthly": "0 0 1 * *",
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-}
 _CLOCK_CHANGE = timedelta(hours=3)
 _FURTHEST = timedelta(days=366 * 9)  # days: 29 February may be eight years away
 _DAY = timedelta(days=1)
@@ -36,8 +28,8 @@ def following(clock: Clock, calendars: Calendars, moment: datetime) -> datetime:
     A time skipped by a clock change is due right after the gap; a repeated time is due once. Raises NoDeadline,
     UnknownCalendar.
     """
-    for found in _times(clock, moment):
-        deadline = found.astimezone(UTC)
+    for found in _times(clock, moment - clock.delay):
+        deadline = found.astimezone(UTC) + clock.delay
         if deadline > moment + _FURTHEST:
             break
         if deadline > moment and is_open(clock, calendars, found.date()):
@@ -48,8 +40,8 @@ def following(clock: Clock, calendars: Calendars, moment: datetime) -> datetime:
 def preceding(clock: Clock, calendars: Calendars, moment: datetime) -> datetime:
     """Return the last deadline at or before the moment, in UTC. Raises NoDeadline, UnknownCalendar."""
     # Longer than any clock change: within a repeated hour, cronsim may return a time of the other pass.
-    for found in _times(clock, moment + _CLOCK_CHANGE, reverse=True):
-        deadline = found.astimezone(UTC)
+    for found in _times(clock, moment - clock.delay + _CLOCK_CHANGE, reverse=True):
+        deadline = found.astimezone(UTC) + clock.delay
         if deadline < moment - _FURTHEST:
             break
         if deadline <= moment and is_open(clock, calendars, found.date()):
@@ -68,6 +60,7 @@ def remembered(calendars: Calendars) -> Callable[[Clock, datetime], datetime]:
         exclude_calendar: str | None,
         instance: str,
         days_after: int,
+        delay: timedelta,
         moment: datetime,
     ) -> datetime:
         clock = Clock(
@@ -77,6 +70,7 @@ def remembered(calendars: Calendars) -> Callable[[Clock, datetime], datetime]:
             exclude_calendar=exclude_calendar,
             instance=instance,
             days_after=days_after,
+            delay=delay,
         )
         return following(clock, calendars, moment)
 
@@ -87,6 +81,7 @@ def remembered(calendars: Calendars) -> Callable[[Clock, datetime], datetime]:
         clock.exclude_calendar,
         clock.instance,
         clock.days_after,
+        clock.delay,
         moment,
     )
 
@@ -98,7 +93,7 @@ def partition_of(clock: Clock, calendars: Calendars, deadline: datetime) -> str:
     """
     if clock.partition is None:
         return ""
-    day = deadline.astimezone(_zone(clock)).date()
+    day = (deadline - clock.delay).astimezone(_zone(clock)).date()
     try:
         return _day_before(clock, calendars, clock.partition, day).strftime(clock.partition.format)
     except OverflowError as error:

@@ -48,8 +48,9 @@ class Clock(_Value):
     """Deadlines by cron in a zone, on days on which the calendar is open.
 
     exclude_calendar: no deadline on days on which it is open. days_after: the calendars are evaluated this many days
-    before the day of the deadline (a job that starts in the evening has to end in the morning). within: how long before
-    a deadline an arrival counts for it; None: since the previous deadline.
+    before the day of the deadline (a job that starts in the evening has to end in the morning). delay: the deadline is
+    this long after each time of the cron, as measured by a stopwatch. within: how long before a deadline an arrival
+    counts for it; None: since the previous deadline.
     """
 
     deadline: str
@@ -58,6 +59,7 @@ class Clock(_Value):
     exclude_calendar: str | None = None
     instance: str = ""  # the scheduler instance of the calendars
     days_after: int = 0
+    delay: Annotated[timedelta, Field(alias="delay_seconds")] = timedelta()
     within: Seconds = Field(default=None, alias="within_seconds")
     warn_before: Seconds = Field(default=None, alias="warn_before_seconds")
     partition: ExpectedPartition | None = None

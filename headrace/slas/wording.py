@@ -27,6 +27,17 @@ def describe_objective(kind: ObjectiveKind, definition: Mapping[str, Any]) -> st
     return ", ".join(_objective(kind, definition))
 
 
+def times_in_words(clock: Clock) -> str:
+    """Describe the times of a clock, and its days, without its delay."""
+    cron = expression(clock)
+    times, days = _times(cron.split()) or (f"each time of the cron {cron!r}", "")
+    if clock.calendar:
+        monthly = f"{days}," if "month" in days else ""
+        days = f"{monthly} on business days of {clock.calendar}"
+    excluded = f", not on days of {clock.exclude_calendar}" if clock.exclude_calendar else ""
+    return f"{times} {clock.timezone}{days}{excluded}"
+
+
 def length(time: timedelta) -> str:
     """Format a duration, such as 1 h 30 min."""
     left, parts = round(time.total_seconds()), []
@@ -43,8 +54,11 @@ def _objective(kind: ObjectiveKind, definition: Mapping[str, Any]) -> Iterator[s
     except ValidationError:
         yield f"{kind.lower().replace('_', ' ')}, in terms that cannot be read"
         return
-    if isinstance(found, Clock):
-        yield f"{'started ' if kind is ObjectiveKind.START else ''}by {_deadline(found)}"
+    if isinstance(found, Clock) and found.delay:
+        done = "started" if kind is ObjectiveKind.START else "ended"
+        yield f"{done} within {length(found.delay)} of {times_in_words(found)}"
+    elif isinstance(found, Clock):
+        yield f"{'started ' if kind is ObjectiveKind.START else ''}by {times_in_words(found)}"
         yield from _more(found)
     elif isinstance(found, Age):
         yield f"never older than {length(found.max_age)}"
@@ -73,15 +87,6 @@ def _more(clock: Clock) -> Iterator[str]:
         yield f"made {length(clock.within)} before at most"
     if clock.warn_before is not None:
         yield f"warned {length(clock.warn_before)} before"
-
-
-def _deadline(clock: Clock) -> str:
-    cron = expression(clock)
-    times, days = _times(cron.split()) or (f"each time of the cron {cron!r}", "")
-    if clock.calendar:
-        monthly = f"{days}," if "month" in days else ""
-        days = f"{monthly} on business days of {clock.calendar}"
-    return f"{times} {clock.timezone}{days}"
 
 
 def _times(cron: list[str]) -> tuple[str, str] | None:

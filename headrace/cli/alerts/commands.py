@@ -324,7 +324,7 @@ def _holder(alert: Alert) -> str:
 
 
 def _duration(text: str | None) -> timedelta | None:
-    from headrace.declarations.durations import parse_duration
+    from headrace.durations import parse_duration
 
     try:
         return parse_duration(text) if text is not None else None

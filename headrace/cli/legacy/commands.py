@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.legacy.estates import EstateFiles, read, read_and_warn
 from headrace.estates.confidence import MIN_CONFIDENCE
 from headrace.terminal.arguments import AsJson, examples
+from headrace.terminal.estate_files import EstateFiles, read, read_and_warn
 from headrace.terminal.output import emit, show, table
 
 app = typer.Typer(

@@ -1,17 +1,19 @@
-"""`headrace legacy expected`: when a job next starts and finishes, from its files and, on request, past runs."""
+"""`headrace legacy expected`: when a process next starts and finishes, from its files and, on request, past runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo
 
 import typer
 
-from headrace.cli.legacy.estates import OptionalFiles, read_and_warn
 from headrace.terminal.arguments import AsJson, examples, time_of, zone_of
 from headrace.terminal.errors import CommandError
+from headrace.terminal.estate_files import OptionalFiles, files_of, read_and_warn
 from headrace.terminal.output import emit, facts, moment, show
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from headrace.autosys import Estate, ExpectedInstant
 
 app = typer.Typer()
+_YAML = (".yaml", ".yml")
+_NOT_JIL = (*_YAML, ".csv")
 
 
 @app.command(
@@ -27,10 +31,12 @@ app = typer.Typer()
         "headrace legacy expected FIN_NIGHT_BOX jobs.jil calendars.txt --zone Europe/London",
         "headrace legacy expected FIN_NIGHT_BOX jobs.jil --after 2026-12-24T18:00",
         "headrace legacy expected FIN_NIGHT_BOX --runtimes --instance PRD",
+        "headrace legacy expected SALES.LOAD_DAILY legacy/processes.yaml",
+        "headrace legacy expected SALES.LOAD_DAILY legacy/processes.yaml",
     )
 )
 def expected(
-    job: Annotated[str, typer.Argument(metavar="JOB", help="The job's name.")],
+    job: Annotated[str, typer.Argument(metavar="NAME", help="The name of a job or of a described process.")],
     files: OptionalFiles = None,
     after: Annotated[
         datetime | None,
@@ -58,52 +64,110 @@ def expected(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Forecast when a job next starts and finishes, and why.
+    """Forecast when a process next starts and finishes, and why.
 
-    Without files, uses the scanned jobs and calendars of the catalog. Assumes that predecessors succeed, and that
+    Without files, uses the scanned processes and calendars of the catalog. Assumes that predecessors succeed, and that
     global variables have the required values.
     """
-    from headrace.autosys import Clock, Forecast
     from headrace.autosys.facts import expected_facts
 
-    estate = read_and_warn(files) if files else _stored(instance)
-    if job not in estate.jobs:
-        raise CommandError(_no_such_job(job, estate, f"in {'these files' if files else 'the catalog'}"))
-    calendars = estate.calendars
-    clock = Clock(zone or ZoneInfo("UTC"), calendars.calendars, calendars.cycles)
-    forecast = Forecast(
-        estate, after or datetime.now(UTC), clock, _mean_runtimes(instance) if runtimes else {}
+    since = after or datetime.now(UTC)
+    found = (
+        _in_files(job, files, since, zone, runtimes)
+        if files
+        else _in_catalog(job, instance, since, zone, runtimes)
     )
-    start, finish = forecast.start(job), forecast.finish(job)
-    schedule = estate.jobs[job].schedule
-    named = schedule.timezone if schedule.starts_itself else None
     if as_json:
-        zone_name = named or (str(clock.zone) if schedule.starts_itself else None)
-        emit(expected_facts(job, start, finish, zone_name))
-        return
-    zone_words = (
-        f"{clock.zone}, the server's"
-        if zone
-        else "UTC; the job has no time zone; set the server's with --zone"
-    )
-    show(_expected(job, start, finish, (named or zone_words) if schedule.starts_itself else None))
+        emit(expected_facts(job, found.start, found.finish, found.zone))
+    else:
+        show(_table(job, found))
 
 
-def _mean_runtimes(instance: str) -> Mapping[str, timedelta]:
-    from headrace.catalog.records import Technology
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """zone: of its schedule; None if it has none. zone_words: the same, with where it is from."""
+
+    start: ExpectedInstant
+    finish: ExpectedInstant
+    zone: str | None
+    zone_words: str | None
+
+
+def _in_files(
+    name: str, paths: Sequence[Path], since: datetime, zone: ZoneInfo | None, runtimes: bool
+) -> _Expected:
+    from headrace.autosys import expected_finish, resolve
+    from headrace.autosys.objectives import business_calendars
+    from headrace.estates.described.processes import described_in
+    from headrace.estates.described.schedules import expected_start
+    from headrace.slas.calendars import Calendars
+
+    files = [file for path in paths for file in files_of(path)]
+    described = described_in([file for file in files if file.suffix.lower() in _YAML])
+    others = [file for file in files if file.suffix.lower() not in _NOT_JIL]
+    estate = read_and_warn(others) if others else resolve([])
+    one = next((each for each in described if each.description.name == name), None)
+    if one is None or one.description.schedule is None:
+        return _of_job(name, estate, since, zone, _mean_runtimes("") if runtimes else {}, "in these files")
+    days = business_calendars(estate.calendars, since.date())
+    calendars = Calendars({("", calendar): frozenset(each) for calendar, each in days.items()})
+    schedule = one.description.schedule
+    sla = one.description.sla.stored(schedule) if one.description.sla else {}
+    start = expected_start(schedule.terms, sla, since, calendars)
+    takes = _mean_runtimes("", one.technology).get(name) if runtimes else None
+    return _Expected(start, expected_finish(name, start, takes), schedule.timezone, schedule.timezone)
+
+
+def _in_catalog(
+    name: str, instance: str, since: datetime, zone: ZoneInfo | None, runtimes: bool
+) -> _Expected:
     from headrace.database.connection import connect
-    from headrace.queries.runtimes import mean_runtimes
-
-    return mean_runtimes(connect(), Technology.AUTOSYS, instance)
-
-
-def _stored(instance: str) -> Estate:
-    from headrace.database.connection import connect
+    from headrace.estates.described.next_starts import scheduled_process
     from headrace.estates.stored_estate import stored_estate
     from headrace.terminal.progress import progress
 
     with progress("reading the catalog"):
-        return stored_estate(connect(), instance)
+        estate = stored_estate(connect(), instance)
+        scheduled = None if name in estate.jobs else scheduled_process(connect(), since, name=name)
+    if scheduled is not None:
+        return _Expected(scheduled.start, scheduled.finish, scheduled.zone, scheduled.zone)
+    return _of_job(name, estate, since, zone, _mean_runtimes(instance) if runtimes else {}, "in the catalog")
+
+
+def _of_job(
+    name: str,
+    estate: Estate,
+    since: datetime,
+    zone: ZoneInfo | None,
+    runtimes: Mapping[str, timedelta],
+    where: str,
+) -> _Expected:
+    from headrace.autosys import Clock, Forecast
+
+    if name not in estate.jobs:
+        raise CommandError(_no_such_job(name, estate, where))
+    calendars = estate.calendars
+    clock = Clock(zone or ZoneInfo("UTC"), calendars.calendars, calendars.cycles)
+    forecast = Forecast(estate, since, clock, runtimes)
+    start, finish = forecast.start(name), forecast.finish(name)
+    schedule = estate.jobs[name].schedule
+    if not schedule.starts_itself:
+        return _Expected(start, finish, None, None)
+    server = (
+        f"{clock.zone}, the server's"
+        if zone
+        else "UTC; the job has no time zone; set the server's with --zone"
+    )
+    named = schedule.timezone
+    return _Expected(start, finish, named or str(clock.zone), named or server)
+
+
+def _mean_runtimes(instance: str, technology: str = "AUTOSYS") -> Mapping[str, timedelta]:
+    from headrace.catalog.records import Technology
+    from headrace.database.connection import connect
+    from headrace.queries.runtimes import mean_runtimes
+
+    return mean_runtimes(connect(), Technology(technology), instance)
 
 
 def _no_such_job(job: str, estate: Estate, where: str) -> str:
@@ -119,15 +183,15 @@ def _no_such_job(job: str, estate: Estate, where: str) -> str:
     return f"no job {job} {where}{meant}"
 
 
-def _expected(job: str, start: ExpectedInstant, finish: ExpectedInstant, zone: str | None) -> Table:
-    due = start.clock
+def _table(name: str, found: _Expected) -> Table:
+    start, finish, due = found.start, found.finish, found.start.clock
     return facts(
         [
-            ("job", job),
+            ("job", name),
             ("next start", _next(start)),
             ("next finish", moment(finish.at) if finish.at else None),
             ("by its own clock", f"{due.local:%a %Y-%m-%d %H:%M:%S %Z}" if due else None),
-            ("zone", zone),
+            ("zone", found.zone_words),
             ("must start by", due.must_start if due else None),
             ("must complete by", due.must_complete if due else None),
             ("why", "\n".join(start.why)),

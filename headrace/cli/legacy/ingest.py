@@ -76,13 +76,13 @@ def ingest(
     The format is detected from the content. Loading a file again changes nothing. `autorep` reports and archived runs
     always count as history. Exits with 1 when something could not be loaded; everything else is loaded.
     """
-    from headrace.cli.legacy.estates import files_of
     from headrace.context import current_context
     from headrace.database.connection import connect
     from headrace.landed.measures import measured
     from headrace.orchestration.event_sources import EVENT_SOURCES
     from headrace.orchestration.ingestion import load
     from headrace.severity import Severity
+    from headrace.terminal.estate_files import files_of
     from headrace.terminal.progress import progress
 
     files = [file for path in paths for file in files_of(path)]

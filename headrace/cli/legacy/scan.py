@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.cli.legacy.estates import EstateFiles, files_of
 from headrace.nouns import counted
 from headrace.terminal.arguments import AsJson, examples
 from headrace.terminal.errors import CommandError
+from headrace.terminal.estate_files import EstateFiles, files_of
 from headrace.terminal.output import emit, facts, show, table
 
 if TYPE_CHECKING:

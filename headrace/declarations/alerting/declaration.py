@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from headrace.alerts.rules import ACKNOWLEDGE_FOR, REPEAT_EVERY
-from headrace.declarations.cron import Timezone
+from headrace.cron import Timezone
 from headrace.declarations.declaration import Part
-from headrace.declarations.durations import Duration, parse_duration
+from headrace.durations import Duration, parse_duration
 from headrace.severity import Severity
 
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")

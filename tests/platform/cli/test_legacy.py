@@ -165,6 +165,22 @@ def test_a_job_without_a_zone_starts_in_that_of_the_server(ask: Ask, invoke: Inv
     assert "must start by 2026-12-29 18:35:00Z" in message
 
 
+def test_a_described_process_is_expected_by_its_schedule(ask: Ask, invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "processes.yaml").write_text(
+        "- name: RM.REVAL\n  technology: run_management\n"
+        '  schedule: {at: "02:00", timezone: Europe/London, calendar: PAYDAYS}\n  sla: {start_within: 15m}\n'
+    )
+    (tmp_path / "calendars.txt").write_text("calendar: PAYDAYS\ndescription: x\n07/01/2026 00:00:00\n")
+    found = ask("legacy", "expected", "RM.REVAL", str(tmp_path), "--after", "2026-06-01")
+    assert (found["at"], found["must_start"]) == ("2026-07-01T01:00:00Z", "2026-07-01T01:15:00Z")
+    assert (found["zone"], found["finish"]) == ("Europe/London", None)
+    message = " ".join(
+        invoke("legacy", "expected", "RM.REVAL", str(tmp_path), "--after", "2026-07-02").stdout.split()
+    )
+    assert "next start unknown" in message
+    assert "why no day of the calendar PAYDAYS is one of '0 2 * * *'" in message
+
+
 def test_an_unknown_start_has_a_reason_and_a_lower_bound(ask: Ask, invoke: Invoke) -> None:
     words = ("legacy", "expected", "FIN_LOAD_LEDGER", NIGHT, "--after", "2026-12-04T20:00")
     message = " ".join(invoke(*words).stdout.split())
@@ -208,7 +224,7 @@ def test_a_directory_is_read_in_order_without_hidden_files(
 def test_a_file_that_vanishes_while_files_are_read(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("headrace.cli.legacy.estates.files_of", lambda path: [path / "gone.jil"])
+    monkeypatch.setattr("headrace.terminal.estate_files.files_of", lambda path: [path / "gone.jil"])
     result = invoke("legacy", "jobs", str(tmp_path))
     assert result.exit_code == 1
     assert result.stderr == f"error: {tmp_path / 'gone.jil'} cannot be read: No such file or directory\n"

@@ -17,7 +17,7 @@ from typer.testing import Result
 
 from headrace import queries
 from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
-from headrace.estates.processes import read_processes
+from headrace.estates.described.processes import read_processes
 from headrace.registration.declarations import register
 from tests.paths import REPOSITORY
 

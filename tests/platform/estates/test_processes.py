@@ -1,8 +1,8 @@
 """Descriptions of processes in YAML and listings of DB2 dependencies: errors have line and field."""
 
 from headrace.catalog.records import Technology
-from headrace.estates.db2 import read_listing
-from headrace.estates.processes import read_processes
+from headrace.estates.described.db2 import read_listing
+from headrace.estates.described.processes import read_processes
 from headrace.estates.tools import Direction
 from headrace.severity import Severity
 

@@ -14,7 +14,7 @@ FROM usual
 JOIN catalog.process USING (process_id)
 LEFT JOIN catalog.process AS box ON box.process_id = usual.parent_process_id
 WHERE process.lifecycle <> 'RETIRED'
-  AND NOT (process.technology = 'AUTOSYS' AND process.lifecycle = 'ACTIVE')
+  AND NOT (process.lifecycle = 'ACTIVE' AND (process.technology = 'AUTOSYS' OR process.metadata_json ? 'starts'))
   AND (usual.shift = interval '7 days' OR NOT EXISTS (
       SELECT FROM catalog.process_run AS older
       WHERE older.process_id = usual.process_id AND older.start_ts < %(since)s - interval '6 days'))

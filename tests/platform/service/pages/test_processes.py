@@ -123,6 +123,25 @@ def test_the_next_run_is_forecast_with_reasons(browse: Browse, estate: Engine) -
     assert "No forecast" in browser.open("/processes/mart/delays?show=next")
 
 
+def test_a_described_process_shows_its_schedule_and_its_next_start(
+    browse: Browse, catalog: Engine, tmp_path: Path
+) -> None:
+    file = tmp_path / "processes.yaml"
+    file.write_text(
+        "- name: RM.REVAL\n  technology: run_management\n"
+        '  schedule: {at: "02:00", timezone: Europe/London, calendar: XLON}\n  sla: {start_within: 15m}\n'
+    )
+    scan(catalog, [file])
+    browser = browse()
+
+    page = browser.open("/processes/RUNMGR/RM.REVAL")
+    assert "At 02:00 Europe/London on business days of XLON." in page
+    assert "When does it start and finish next?" in page
+    following = browser.open("/processes/RUNMGR/RM.REVAL?show=next")
+    assert "Must start by" in following
+    assert "its schedule: at 02:00 Europe/London on business days of XLON" in following
+
+
 def test_a_part_of_the_page_is_sent_without_its_frame(browse: Browse, estate: Engine) -> None:
     answer = browse().client.get(f"{LOAD}?show=next", headers={"HX-Request": "true"})
 

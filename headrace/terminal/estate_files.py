@@ -29,7 +29,8 @@ OptionalFiles = Annotated[
         metavar="FILES",
         exists=True,
         show_default=False,
-        help="JIL files and calendar exports, or directories of them. [default: what was scanned]",
+        help="JIL files, calendar exports and descriptions of processes, or directories of them. "
+        "[default: what was scanned]",
     ),
 ]
 

@@ -5,12 +5,15 @@ A file is a list, each entry of which begins with `- name:` at the start of a li
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
 from headrace.autosys.findings import Finding
+from headrace.autosys.jil.text import decode
 from headrace.catalog.records import TECHNOLOGY_WORDS, Technology
+from headrace.estates.described.schedules import ProcessSchedule, ProcessSla
 from headrace.estates.entries import lost, read_entries
 
 
@@ -22,14 +25,22 @@ def _one_or_several(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def _not_a_text(value: object) -> object:
+    if isinstance(value, str):
+        message = "a schedule has `cron`, or `at`; write a text as `schedule_note`"
+        raise ValueError(message)  # noqa: TRY004 - pydantic reports a ValueError
+    return value
+
+
 Texts = Annotated[list[str], BeforeValidator(_one_or_several)]
 
 
 class Description(BaseModel):
     """One entry as written.
 
-    after: predecessors: a name of the same technology, or `autosys/JOB`, `autosys/INSTANCE/JOB`, `shell/NAME`, each of
-    which may be in another file. reads, writes: files, or tables as SCHEMA.NAME; candidates for datasets.
+    schedule: its starts by the clock. schedule_note: what else people should know of when it starts. after:
+    predecessors: a name of the same technology, or `autosys/JOB`, `autosys/INSTANCE/JOB`, `shell/NAME`, each of which
+    may be in another file. reads, writes: files, or tables as SCHEMA.NAME; candidates for datasets.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -44,11 +55,21 @@ class Description(BaseModel):
     database: str | None = None
     application: str | None = None
     command: str | None = None
-    schedule: str | None = None
+    schedule: Annotated[ProcessSchedule | None, BeforeValidator(_not_a_text)] = None
+    schedule_note: str | None = None
+    sla: ProcessSla | None = None
     after: Texts = []
     reads: Texts = []
     writes: Texts = []
     metadata: dict[str, Any] = {}
+
+    @field_validator("sla")
+    @classmethod
+    def _from_a_schedule(cls, sla: ProcessSla | None, info: ValidationInfo) -> ProcessSla | None:
+        is_known = "schedule" in info.data  # and valid
+        if sla is not None and sla.needs_schedule and is_known and info.data["schedule"] is None:
+            raise ValueError("`start_within` and `complete_within` count from the starts of a `schedule`")
+        return sla
 
 
 class Predecessor(NamedTuple):
@@ -99,6 +120,12 @@ def read_processes(text: str, file: str) -> tuple[tuple[DescribedProcess, ...], 
         DescribedProcess(entry.value, file, entry.line, entry.lines) for entry in entries
     )
     return found, (*findings, *repeated)
+
+
+def described_in(files: Iterable[Path]) -> Iterator[DescribedProcess]:
+    """Yield the valid processes of the files. Raises OSError for one that cannot be read."""
+    for file in files:
+        yield from read_processes(decode(file.read_bytes(), str(file))[0], str(file))[0]
 
 
 def once_each(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
+from typing import Any
 
 from headrace.autosys import Finding
 from headrace.catalog.records import Technology
 from headrace.catalog.scans import Dependency, Place, ScannedProcess, Use
-from headrace.estates.db2 import ListedProcedure
-from headrace.estates.processes import DescribedProcess, Predecessor
+from headrace.estates.described.db2 import ListedProcedure
+from headrace.estates.described.processes import DescribedProcess, Predecessor
+from headrace.estates.entries import line_of
 from headrace.estates.tools import Direction
 from headrace.severity import Severity
+from headrace.slas.calendars import Calendars, UnknownCalendar
 
 _CERTAIN = 0.95  # stated by a person or by the database
 Name = tuple[str, str, str]  # of a process: technology, instance and name
@@ -69,6 +72,27 @@ def unknown_upstream(
             yield _about(one, Severity.WARNING, what, _meant(name, there, known))
 
 
+def unknown_calendars(described: Iterable[DescribedProcess], known: Calendars) -> Iterator[Finding]:
+    """Yield findings for calendars that are neither in a scan nor those of an exchange or country."""
+    for one in described:
+        for field, name in one.description.schedule.calendars() if one.description.schedule else ():
+            try:
+                known.named(name)
+            except UnknownCalendar as error:
+                hint = "until a scan has it, no start is expected"
+                line = line_of(one.lines, field, one.line)
+                yield Finding(
+                    "entry/calendar",
+                    Severity.WARNING,
+                    str(error),
+                    one.file,
+                    line,
+                    one.description.name,
+                    field,
+                    hint,
+                )
+
+
 def _about(one: DescribedProcess, severity: Severity, what: str, hint: str) -> Finding:
     line = one.lines.get("after", one.line)
     return Finding("entry/after", severity, what, one.file, line, one.description.name, "after", hint)
@@ -95,12 +119,15 @@ def _named(after: Predecessor, instance: str) -> Name:
 
 def _described(one: DescribedProcess, instance: str) -> ScannedProcess:
     described = one.description
+    schedule = described.schedule
     kept = {
         "machine": described.machine,
         "database": described.database,
         "application": described.application,
         "command": described.command,
-        "schedule": described.schedule,
+        "schedule": "; ".join(filter(None, (schedule.words if schedule else None, described.schedule_note))),
+        "starts": schedule.terms if schedule else None,
+        "sla": described.sla.stored(schedule) if described.sla else None,
         "condition": ", ".join(described.after) or None,
     }
     uses = [
@@ -112,7 +139,7 @@ def _described(one: DescribedProcess, instance: str) -> ScannedProcess:
         )
         for text in texts
     ]  # fmt: skip
-    fields = described.model_dump(exclude_defaults=True)
+    fields = dict(_flat(described.model_dump(mode="json", exclude_defaults=True)))
     return ScannedProcess(
         technology=one.technology,
         instance="",
@@ -133,6 +160,14 @@ def _described(one: DescribedProcess, instance: str) -> ScannedProcess:
         ),
         uses=tuple(uses),
     )
+
+
+def _flat(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in fields.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
 
 
 def _table_or_path(one: DescribedProcess, text: str) -> str:
