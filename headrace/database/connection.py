@@ -53,6 +53,12 @@ def connect() -> Engine:
         return _ENGINES[key]
 
 
+def connect_if_running() -> Engine | None:
+    """Return the engine of the configured catalog, None while its embedded server is stopped. Raises CatalogError."""
+    settings = current_context().settings
+    return connect() if settings.database_url is not None or embedded.running(settings.home) else None
+
+
 def disconnect() -> None:
     """Close the cached engine; the next `connect` creates a new one (after the server was stopped, a setting
     changed).

@@ -2,25 +2,57 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from headrace.autosys.statuses import meaning
+from headrace.context import current_context
 from headrace.cron import Timezone
 from headrace.declarations.sources.documents import NoDocument, documents
 from headrace.declarations.sources.origin import Origin
 from headrace.declarations.sources.validation import declaration_errors
 from headrace.durations import Duration
 from headrace.execution.problems import DeclarationError
+from headrace.job_reports.completions.fields import ALIASES
+from headrace.job_reports.completions.reports import FIELDS
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 FILE = Path("legacy/polls.yaml")
 WATERMARK = ":watermark"
+URL_WATERMARK = "{watermark}"
+_IN_QUERY = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/|(?<!:):watermark\b", re.DOTALL)
 _Technology = Literal["autosys", "run_management", "db2_procedure", "shell", "external"]
+
+
+def _report_field(name: str) -> str:
+    if name not in FIELDS:
+        near = get_close_matches(name, FIELDS, 1)
+        raise ValueError(
+            f"{name!r} is not a field of a report; "
+            + (f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(FIELDS))}")
+        )
+    return name
+
+
+def _status(word: str) -> str:
+    if meaning(word) is None:
+        raise ValueError(f"{word} means that there is no run: write null, and the row is skipped")
+    return word
+
+
+_ReportField = Annotated[str, AfterValidator(_report_field)]
+_Status = Annotated[str, AfterValidator(_status)]
 
 
 class Poll(BaseModel):
@@ -69,11 +101,11 @@ class Poll(BaseModel):
     every: Annotated[Duration, Field(description="Time between two polls.")] = timedelta(minutes=1)
     timezone: Annotated[Timezone, Field(description="Time zone of times without one.")] = "UTC"
     fields: Annotated[
-        dict[str, str],
+        dict[_ReportField, str],
         Field(description="Columns by field of a report: `{process: service, run: request_no}`."),
     ] = Field(default_factory=dict)
     statuses: Annotated[
-        dict[str, str | None],
+        dict[str, _Status | None],
         Field(
             description="Statuses of a report by those of the system; null: not a run yet, so the row is skipped."
         ),
@@ -101,16 +133,18 @@ class Poll(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class LoadedPolls:
-    """The valid polls, and the errors of the others."""
+    """The valid polls with their places, and the errors of the others."""
 
     polls: tuple[Poll, ...] = ()
     problems: tuple[DeclarationError, ...] = ()
+    origins: Mapping[str, Origin] = field(default_factory=dict)
 
 
 def load_polls(root: Path) -> LoadedPolls:
     """Return the polls in the project's legacy/polls.yaml; none without the file."""
     file = root / FILE
     polls: dict[str, Poll] = {}
+    origins: dict[str, Origin] = {}
     problems: list[DeclarationError] = []
     for document in documents(file) if file.exists() else ():
         if isinstance(document, NoDocument):
@@ -126,30 +160,104 @@ def load_polls(root: Path) -> LoadedPolls:
                 poll = _with_query(Poll.model_validate(written), file.parent, part)
             except ValidationError as error:
                 problems += declaration_errors(error, Poll, written, part)
+                continue
             except DeclarationError as error:
                 problems.append(error)
-            else:
-                if poll.name in polls:
-                    problems.append(
-                        part.error(("name",), f"two polls are named {poll.name!r}", "Rename one.")
-                    )
-                polls.setdefault(poll.name, poll)
-    return LoadedPolls(tuple(polls.values()), tuple(problems))
+                continue
+            wrong = list(_problems(poll, part))
+            if poll.name in polls:
+                wrong.append(part.error(("name",), f"two polls are named {poll.name!r}", "Rename one."))
+            problems += wrong
+            if not wrong:
+                polls[poll.name], origins[poll.name] = poll, part
+    return LoadedPolls(tuple(polls.values()), tuple(problems), origins)
+
+
+def bound(query: str) -> tuple[str, int]:
+    """Return the query with ? for each watermark outside texts and comments, and their number."""
+    count = 0
+
+    def replaced(match: re.Match[str]) -> str:
+        nonlocal count
+        if match[0] != WATERMARK:
+            return match[0]
+        count += 1
+        return "?"
+
+    return _IN_QUERY.sub(replaced, query), count
 
 
 def _with_query(poll: Poll, folder: Path, origin: Origin) -> Poll:
     """Read the query from its file, if it names one."""
-    query: Any = poll.query
-    if query is not None and query.endswith(".sql"):
-        file = (folder / query).resolve()
-        if not file.is_relative_to(folder.resolve()) or not file.is_file():
-            raise origin.error(
-                ("query",), f"there is no file {query!r} in {folder.name}/", "Correct the name."
-            )
-        query = file.read_text(encoding="utf-8")
-        poll = poll.model_copy(update={"query": query})
-    if query is not None and WATERMARK not in query:
+    if poll.query is None or not poll.query.endswith(".sql"):
+        return poll
+    file = (folder / poll.query).resolve()
+    if not file.is_relative_to(folder.resolve()) or not file.is_file():
         raise origin.error(
-            ("query",), f"{WATERMARK} is missing", f"Add a condition such as `changed_at >= {WATERMARK}`."
+            ("query",), f"there is no file {poll.query!r} in {folder.name}/", "Correct the name."
         )
-    return poll
+    return poll.model_copy(update={"query": file.read_text(encoding="utf-8")})
+
+
+def _problems(poll: Poll, origin: Origin) -> Iterator[DeclarationError]:
+    """Yield what can be known of a poll before it reads anything."""
+    if poll.url is not None and URL_WATERMARK not in poll.url:
+        hint = f"Add a parameter such as `?changed_since={URL_WATERMARK}`."
+        yield origin.error(("url",), f"{URL_WATERMARK} is missing", hint)
+    known = current_context().settings.connections
+    if poll.connection is not None and poll.connection not in known:
+        there = f"there are {', '.join(sorted(known))}" if known else "there are none"
+        hint = f"Add [connections.{poll.connection}] with its `url` to headrace.toml; {there}."
+        yield origin.error(("connection",), f"there is no connection {poll.connection!r}", hint)
+    if poll.query is None:
+        return
+    if bound(poll.query)[1] == 0:
+        hint = f"Add a condition such as `changed_at >= {WATERMARK}`."
+        yield origin.error(("query",), f"{WATERMARK} is missing", hint)
+    columns = _columns(poll.query)
+    if columns:
+        yield from _of_columns(poll, columns, origin)
+
+
+def _of_columns(poll: Poll, columns: Sequence[str], origin: Origin) -> Iterator[DeclarationError]:
+    named: list[tuple[tuple[str, ...], str]] = [(("watermark",), poll.watermark)]
+    named += [(("fields", name), column) for name, column in poll.fields.items()]
+    for place, column in named:
+        if column.lower() not in columns:
+            near = get_close_matches(column.lower(), columns, 1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"Its columns are {', '.join(columns)}."
+            yield origin.error(place, f"the query has no column {column!r}", hint)
+    for needed in ("process", "status"):
+        if needed not in poll.fields and not any(ALIASES.get(each, each) == needed for each in columns):
+            hint = f"Select one AS {needed}, or name it: `fields: {{{needed}: COLUMN}}`."
+            yield origin.error(("query",), f"no column is the {needed} of a run", hint)
+
+
+def _columns(query: str) -> tuple[str, ...]:
+    """Return the columns of a query in lower case; none if they cannot be known, as with `*` or SQL of one database."""
+    tree = _parsed(query)
+    if tree is None or tree.is_star or not all(tree.named_selects):
+        return ()
+    return tuple(name.lower() for name in tree.named_selects)
+
+
+def constant_process(poll: Poll) -> str | None:
+    """Return the process that the query itself names, as in `SELECT 'SALES.LOAD' AS process`."""
+    tree = _parsed(poll.query) if poll.query is not None else None
+    column = poll.fields.get("process", "process").lower()
+    for each in tree.selects if tree is not None else ():
+        name = each.alias_or_name.lower()
+        if (name == column or ALIASES.get(name) == column) and each.unalias().is_string:
+            return str(each.unalias().this)
+    return None
+
+
+def _parsed(query: str) -> exp.Query | None:
+    import sqlglot
+    from sqlglot import exp
+
+    try:
+        tree = sqlglot.parse_one(bound(query)[0])
+    except sqlglot.errors.SqlglotError:
+        return None
+    return tree if isinstance(tree, exp.Query) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +13,7 @@ import httpx
 
 from headrace.connections.connection import connection
 from headrace.connections.database import opened
-from headrace.polling.polls import WATERMARK, Poll
+from headrace.polling.polls import URL_WATERMARK, Poll, bound
 from headrace.variables import UnsetVariable, with_variables
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ Watermark = datetime | int | str | Decimal
 MAX_ROWS = 2_000  # of one poll: a cell of a database costs a call of the JVM
 MAX_PAGES = 20  # of one poll
 _ANSWER_SECONDS = 20.0
-_IN_QUERY = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/|(?<!:):watermark\b", re.DOTALL)
 
 
 class PollFailed(Exception):
@@ -48,29 +46,15 @@ def read_rows(poll: Poll, watermark: Watermark, session: Callable[[], SparkSessi
         return _of_endpoint(poll, watermark)
     assert poll.connection is not None  # noqa: S101 - a query has one
     assert poll.query is not None  # noqa: S101
-    sql, count = _bound(poll.query)
+    sql, count = bound(poll.query)
     with opened(connection(poll.connection), session()) as database:
         rows = database.query(sql, [watermark] * count, MAX_ROWS)
     return Rows([{name.lower(): value for name, value in row.items()} for row in rows], len(rows) == MAX_ROWS)
 
 
-def _bound(query: str) -> tuple[str, int]:
-    """Return the query with ? for each watermark outside texts and comments, and their number."""
-    count = 0
-
-    def replaced(match: re.Match[str]) -> str:
-        nonlocal count
-        if match[0] != WATERMARK:
-            return match[0]
-        count += 1
-        return "?"
-
-    return _IN_QUERY.sub(replaced, query), count
-
-
 def _of_endpoint(poll: Poll, watermark: Watermark) -> Rows:
     text = watermark.isoformat() if isinstance(watermark, datetime) else str(watermark)
-    url: str | None = str(poll.url).replace("{watermark}", quote(text, safe=""))
+    url: str | None = str(poll.url).replace(URL_WATERMARK, quote(text, safe=""))
     headers = {name: _header(poll, value) for name, value in poll.headers.items()}
     found: list[Mapping[str, Any]] = []
     with httpx.Client(headers=headers, timeout=_ANSWER_SECONDS) as client:

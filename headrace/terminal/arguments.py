@@ -73,14 +73,11 @@ def version_tags(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def _running_catalog() -> Engine | None:
     """Connect to the catalog if it is running: pressing Tab starts no server and prints no error."""
-    from headrace.context import current_context
-    from headrace.database.connection import connect
-    from headrace.database.embedded import running
+    from headrace.database.connection import connect_if_running
     from headrace.errors import CatalogError
 
     try:
-        here = current_context().settings
-        return connect() if here.database_url or running(here.home) else None
+        return connect_if_running()
     except CatalogError:
         return None
 

@@ -158,17 +158,17 @@ def observe(
 def check(as_json: AsJson = False) -> None:
     """Validate the declarations and alerts.yaml of the project.
 
-    Loads everything that Dagster loads: jobs, schedules, sensors and resources too, and legacy/polls.yaml. Errors name
-    file and line. Exits with 1 if there are any.
+    Loads everything that Dagster loads: jobs, schedules, sensors and resources too, and the polls and descriptions of
+    processes in legacy/. Errors name file and line. Exits with 1 if there are any.
     """
     from headrace.context import current_context
     from headrace.declarations.loading.code import check_project
     from headrace.declarations.loading.known import problem_facts
     from headrace.execution.problems import relative_to
-    from headrace.polling.polls import load_polls
+    from headrace.polling.checking import check_legacy
     from headrace.project import project_root
 
-    problems = [*check_project(), *load_polls(project_root()).problems]
+    problems = [*check_project(), *check_legacy(project_root())]
     if as_json:
         emit({"problems": [problem_facts(problem, project_root()) for problem in problems]})
     elif not problems:

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 from headrace.estates.rows import NO_ESTATE, EstateRows
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
-
     from headrace.execution.problems import DeclarationError
     from headrace.queries.projects import ProjectDataset, Subjects
 
@@ -35,12 +33,13 @@ NOTHING_KNOWN = CatalogContents()
 def known() -> CatalogContents:
     """Return what the catalog knows; empty, with one log line, if it is unavailable. Starts no server."""
     from headrace.context import current_context
+    from headrace.database.connection import connect_if_running
     from headrace.errors import CatalogError
     from headrace.estates.queries import estate
     from headrace.queries.projects import datasets_of_other_projects
 
     try:
-        engine = _running_catalog()
+        engine = connect_if_running()
         if engine is None:
             return NOTHING_KNOWN
         return CatalogContents(
@@ -53,11 +52,12 @@ def known() -> CatalogContents:
 
 def known_subjects() -> Subjects:
     """Return the owners and domains in the catalog; none, and not all, if it is unavailable."""
+    from headrace.database.connection import connect_if_running
     from headrace.errors import CatalogError
     from headrace.queries.projects import NO_SUBJECTS, subjects
 
     try:
-        engine = _running_catalog()
+        engine = connect_if_running()
         return NO_SUBJECTS if engine is None else subjects(engine)
     except CatalogError as error:
         _LOG.warning("Owners and domains of alerts.yaml are compared with the declarations only: %s", error)
@@ -66,11 +66,12 @@ def known_subjects() -> Subjects:
 
 def record_problems(root: Path, problems: Sequence[DeclarationError]) -> None:
     """Store the project's invalid declarations in the catalog; without a catalog, the log has them."""
+    from headrace.database.connection import connect_if_running
     from headrace.errors import CatalogError
     from headrace.registration.declarations import record_load
 
     try:
-        engine = _running_catalog()
+        engine = connect_if_running()
         if engine is not None:
             record_load(engine, [problem_facts(problem, root) for problem in problems])
     except CatalogError as error:
@@ -87,14 +88,3 @@ def problem_facts(problem: DeclarationError, root: Path) -> dict[str, object]:
         "message": problem.message,
         "hint": problem.hint,
     }
-
-
-def _running_catalog() -> Engine | None:
-    """Return the catalog, None while its embedded server is stopped. Raises CatalogError."""
-    from headrace.context import current_context
-    from headrace.database.connection import connect
-    from headrace.database.embedded import running
-
-    if current_context().settings.database_url is None and not running(current_context().settings.home):
-        return None
-    return connect()

@@ -39,12 +39,15 @@ def polls_sensor(polls: Sequence[Poll]) -> dg.SensorDefinition:
         deadline = monotonic() + TIME_LIMIT.total_seconds()
         for poll in polls:
             with alone(engine, f"poll {poll.name}") as mine:
-                if not mine or not state_of(context.instance, poll).is_due(poll, datetime.now(UTC)):
-                    continue
                 try:
+                    if not mine or not state_of(context.instance, poll).is_due(poll, datetime.now(UTC)):
+                        continue
                     polled = poll_once(context.instance, poll)
                 except (PollFailed, ResourceError, OSError) as error:
                     context.log.warning(f"poll {poll.name}: {error}")
+                    continue
+                except Exception:  # a value that no poll expects: the others go on
+                    context.log.exception(f"poll {poll.name}")
                     continue
                 done.append(f"{poll.name}: {counted(len(polled.reports), 'report')}")
             if monotonic() >= deadline:

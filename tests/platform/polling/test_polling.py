@@ -24,13 +24,15 @@ from headrace.database.connection import transaction
 from headrace.orchestration.completions.intake import take_in
 from headrace.orchestration.completions.opening import folder_at
 from headrace.orchestration.sensors.polls import poll_once, polls_sensor, state_of
-from headrace.polling.polling import PollState, run_poll
+from headrace.polling.checking import check_legacy
+from headrace.polling.polling import Polled, PollState, run_poll
 from headrace.polling.polls import Poll, load_polls
 from headrace.polling.reading import PollFailed
 from headrace.polling.reports import reports
 from headrace.settings import settings
 from headrace.spark.errors import StoreUnavailable
 from tests.platform.connections.conftest import database  # noqa: F401 - a fixture
+from tests.platform.connections.databases import configured, derby
 
 QUEUE = """
 CREATE TABLE shop.request (
@@ -182,12 +184,20 @@ def test_more_rows_than_a_poll_reads_are_left_for_the_next(
         run_poll(POLL, PollState(datetime(2026, 11, 28, 4, 13)), lambda: spark, None, datetime.now(UTC))  # noqa: DTZ001
 
 
-def test_the_sensor_goes_on_with_other_polls_when_one_fails(engine: Engine, queue: Database) -> None:
+def test_the_sensor_goes_on_with_other_polls_when_one_fails(
+    engine: Engine, queue: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def poll_or_break(instance: dg.DagsterInstance, poll: Poll) -> Polled:
+        if poll.name == "unforeseen":
+            raise OverflowError("date value out of range")
+        return poll_once(instance, poll)
+
+    monkeypatch.setattr("headrace.orchestration.sensors.polls.poll_once", poll_or_break)
     instance = dg.DagsterInstance.ephemeral()
     insert(queue, 1, "COMPLETE", 10)
     broken = POLL.model_copy(update={"name": "broken", "query": "SELECT 1 FROM missing WHERE 1 = :watermark"})
     context = dg.build_sensor_context(instance=instance)
-    result: Any = polls_sensor([broken, POLL])(context)
+    result: Any = polls_sensor([broken, POLL.model_copy(update={"name": "unforeseen"}), POLL])(context)
     assert result.skip_reason.skip_message == "requests: 1 report"
     again: Any = polls_sensor([POLL])(dg.build_sensor_context(instance=instance))
     assert again.skip_reason.skip_message == "No poll is due."
@@ -283,7 +293,7 @@ DECLARED = """
   every: 5m
 - name: requests
   technology: shell
-  url: https://rm.example.com/api
+  url: https://rm.example.com/api?after={watermark}
   watermark: id
   since: 0
 - name: both
@@ -307,12 +317,55 @@ DECLARED = """
 - name: everything
   technology: shell
   connection: crm
-  query: SELECT 1 AS id
+  query: SELECT 1 AS id, 'a' AS job_name, 'SUCCESS' AS state -- :watermark
+  watermark: id
+  since: 0
+- name: elsewhere
+  technology: shell
+  connection: crn
+  query: SELECT id, process, status FROM t WHERE id > :watermark
+  watermark: id
+  since: 0
+- name: always_all
+  technology: shell
+  url: https://rm.example.com/api
+  watermark: id
+  since: 0
+- name: misspelt
+  technology: shell
+  connection: crm
+  query: SELECT id, service, state FROM t WHERE id > :watermark
+  watermark: idd
+  since: 0
+  fields:
+    process: servce
+- name: words
+  technology: shell
+  connection: crm
+  query: SELECT * FROM t WHERE id > :watermark
+  watermark: id
+  since: 0
+  fields: {proces: service}
+  statuses:
+    COMPLETE: SUCESS
+    IDLE: INACTIVE
+- name: anonymous
+  technology: shell
+  connection: crm
+  query: SELECT id, service AS svc, state FROM t WHERE id > :watermark
   watermark: id
   since: 0
 """
 
 
+@pytest.fixture
+def crm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Settings with a connection crm."""
+    with configured(monkeypatch, tmp_path, derby("crm")):
+        yield
+
+
+@pytest.mark.usefixtures("crm")
 def test_errors_of_the_file_name_the_line_and_the_field_and_the_other_polls_load(tmp_path: Path) -> None:
     (tmp_path / "legacy").mkdir()
     (tmp_path / "legacy" / "polls.yaml").write_text(DECLARED)
@@ -327,7 +380,58 @@ def test_errors_of_the_file_name_the_line_and_the_field_and_the_other_polls_load
         (20, "3.technology"),
         (29, "4.query"),
         (35, "5.query"),
+        (40, "6.connection"),
+        (46, "7.url"),
+        (53, "8.watermark"),
+        (56, "8.fields.process"),
+        (63, "9.fields.proces"),
+        (65, "9.statuses.COMPLETE"),
+        (66, "9.statuses.IDLE"),
+        (70, "10.query"),
     ]
+    messages = [str(problem).partition("polls.yaml")[2] for problem in loaded.problems]
+    assert messages[5:] == [
+        ":40: 6.connection: there is no connection 'crn'\n"
+        "  Add [connections.crn] with its `url` to headrace.toml; there are crm.",
+        ":46: 7.url: {watermark} is missing\n  Add a parameter such as `?changed_since={watermark}`.",
+        ":53: 8.watermark: the query has no column 'idd'\n  Did you mean 'id'?",
+        ":56: 8.fields.process: the query has no column 'servce'\n  Did you mean 'service'?",
+        ":63: 9.fields.proces: 'proces' is not a field of a report; did you mean 'process'?",
+        ":65: 9.statuses.COMPLETE: unknown status 'SUCESS'; did you mean SUCCESS?",
+        ":66: 9.statuses.IDLE: INACTIVE means that there is no run: write null, and the row is skipped",
+        ":70: 10.query: no column is the process of a run\n"
+        "  Select one AS process, or name it: `fields: {process: COLUMN}`.",
+    ]
+
+
+@pytest.mark.usefixtures("crm")
+def test_the_folder_is_checked_with_its_descriptions_of_processes(tmp_path: Path) -> None:
+    (tmp_path / "legacy").mkdir()
+    (tmp_path / "legacy" / "polls.yaml").write_text(
+        "- {name: log, technology: db2_procedure, connection: crm, watermark: id, since: 0,\n"
+        "   query: \"SELECT id, 'SALES.LOD' AS process, status FROM t WHERE id > :watermark\"}\n"
+    )
+    (tmp_path / "legacy" / "processes.yaml").write_text(
+        "- name: SALES.LOAD\n  technology: db2_procedure\n"
+        '  schedule: {at: "02:00", calendar: PAYDAYS}\n'
+        "- name: SALES.CLOSE\n  technology: db2_procedure\n"
+        "  schedule:\n    at: at night\n"
+    )
+    (tmp_path / "legacy" / "review.yaml").write_text("- pattern: /data/a\n  decision: pending\n")
+    messages = [str(problem).replace(f"{tmp_path}/legacy/", "") for problem in check_legacy(tmp_path)]
+    assert messages == [
+        "polls.yaml:2: 0.query: no file in legacy/ describes the db2_procedure 'SALES.LOD'\n"
+        "  Did you mean 'SALES.LOAD'?",
+        "processes.yaml:7: SALES.CLOSE.schedule.at: 'at night' is not a time of day; write it in quotes, as in "
+        '"02:00"\n  the entry is skipped, the others are kept',
+        "processes.yaml:3: SALES.LOAD.schedule.calendar: unknown calendar 'PAYDAYS': use the code of an exchange "
+        "(XLON), of a country or subdivision (GB, US-NY), or the name of a calendar of a scanned estate\n"
+        "  until a scan has it, no start is expected",
+    ]
+    (tmp_path / "legacy" / "calendars.txt").write_text(
+        "calendar: PAYDAYS\ndescription: x\n12/31/2026 00:00:00\n"
+    )
+    assert len(check_legacy(tmp_path)) == 2
 
 
 def test_the_command_shows_what_a_poll_would_report(
