@@ -6,11 +6,7 @@ reads documents of any size, so that callers without a valid token could make th
 
 from __future__ import annotations
 
-import http.client
-import json
 import time
-import urllib.error
-import urllib.request
 from threading import Lock, Semaphore
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,6 +15,7 @@ import jwt
 from jwt import PyJWK
 
 from headrace.access.errors import AccessRefused, IssuerUnavailable
+from headrace.outgoing import NoAnswer, fetch
 
 _CACHE_SECONDS = 300.0  # seconds
 _MIN_REFRESH_SECONDS = 5.0  # seconds between two refreshes for an unknown key
@@ -108,22 +105,21 @@ def require_safe(address: str) -> None:
     )
 
 
-class _SafeRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirects only to URLs that could have been configured."""
-
-    def redirect_request(self, *given: Any) -> urllib.request.Request | None:  # noqa: ANN401 - urllib's
-        require_safe(given[-1])
-        return super().redirect_request(*given)
-
-
-_OPENER = urllib.request.build_opener(_SafeRedirects)
-
-
 def _document(address: str) -> dict[str, Any]:
     try:
-        with _OPENER.open(address, timeout=_TIMEOUT_SECONDS) as answer:
-            document = json.loads(answer.read(_MAX_DOCUMENT_BYTES))
-    except (OSError, http.client.HTTPException, ValueError, RecursionError, AccessRefused) as error:
+        answer = fetch(
+            "GET",
+            address,
+            seconds=_TIMEOUT_SECONDS,
+            follow_redirects=True,
+            before=require_safe,
+            max_bytes=_MAX_DOCUMENT_BYTES,
+        )
+        answer.require_success()
+        document = answer.json()
+    except NoAnswer as error:
+        raise IssuerUnavailable(f"the issuer's document at {address} cannot be read: it {error}") from error
+    except (ValueError, RecursionError, AccessRefused) as error:
         raise IssuerUnavailable(f"the issuer's document at {address} cannot be read: {error}") from error
     if not isinstance(document, dict):
         raise IssuerUnavailable(f"the issuer's document at {address} is not an object")

@@ -11,8 +11,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import re
 import smtplib
 from collections.abc import Mapping
 from email import message_from_string
@@ -24,7 +22,6 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 from uuid import uuid4
 
 import apprise
-import httpx
 from apprise.common import PersistentStoreMode
 from apprise.exception import AppriseException
 from apprise.plugins.email.base import NotifyEmail
@@ -36,11 +33,12 @@ from headrace.alerts.channels import CHANNELS
 from headrace.alerts.markup import html, markdown
 from headrace.alerts.records import NotDelivered, RenderedNotification
 from headrace.alerts.rules import Destination
+from headrace.outgoing import NoAnswer, fetch
 from headrace.severity import Severity
+from headrace.variables import UnsetVariable, url_with_variables
 
 MAX_SECONDS = 15.0  # seconds for a delivery; a shorter limit
 _ANSWER_SECONDS = 12.0  # would send duplicates to services that are slow to confirm
-_REFERENCE = re.compile(r"\$\{(\w+)\}")
 _TYPES = {
     Severity.INFO: apprise.NotifyType.INFO,
     Severity.WARNING: apprise.NotifyType.WARNING,
@@ -97,17 +95,13 @@ def deliver_test(destination: Destination, address: str = "") -> None:
 
 def resolved(destination: Destination, address: str) -> str:
     """Return the destination's URL with secrets and the owner filled in. Raises NotDelivered for an unset variable."""
-    whole = _REFERENCE.fullmatch(destination.url)
-
-    def value(found: re.Match[str]) -> str:
-        given = os.environ.get(found[1], "")
-        if not given:
-            raise NotDelivered(
-                f"the environment variable {found[1]}, which {destination.name} needs, is not set"
-            )
-        return given if whole else quote(given, safe="")
-
-    return _REFERENCE.sub(value, destination.url).replace("{owner}", quote(address, safe=""))
+    try:
+        url = url_with_variables(destination.url)
+    except UnsetVariable as error:
+        raise NotDelivered(
+            f"the environment variable {error}, which {destination.name} needs, is not set"
+        ) from error
+    return url.replace("{owner}", quote(address, safe=""))
 
 
 def _known_by(destination: Destination, rendered: RenderedNotification) -> dict[str, str]:
@@ -173,17 +167,18 @@ def _close(service: NotifyOpsgenie, rendered: RenderedNotification) -> None:
     """Close the service's alert. apprise would close only alerts opened by the same process."""
     address = f"{OPSGENIE_API_LOOKUP[str(service.region_name)]}/{rendered.thread}/close"
     try:
-        answer = httpx.post(
+        answer = fetch(
+            "POST",
             address,
             params={"identifierType": "alias"},
             headers={"Authorization": f"GenieKey {service.apikey}"},
-            json={"source": "Headrace alerts", "note": rendered.body},
-            timeout=MAX_SECONDS,
+            content={"source": "Headrace alerts", "note": rendered.body},
+            seconds=MAX_SECONDS,
         )
-    except httpx.HTTPError as error:
-        raise NotDelivered(f"Opsgenie is unreachable: {type(error).__name__}") from error
+    except NoAnswer as error:
+        raise NotDelivered(f"Opsgenie {error}") from error
     if not answer.is_success:
-        raise NotDelivered(f"Opsgenie does not close the alert: error={answer.status_code}")
+        raise NotDelivered(f"Opsgenie does not close the alert: error={answer.status}")
 
 
 class _MailServer(AppriseSMTPController):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +14,7 @@ from headrace.access.redaction import redacted
 from headrace.alerts.sql import statement
 from headrace.context import current_context
 from headrace.database.connection import transaction
+from headrace.variables import UnsetVariable, with_variables
 
 ALERTS = "alerts"  # the sensor that decides on alerts and sends them
 JUDGING = "slas"  # the sensor that evaluates SLAs
@@ -24,7 +22,6 @@ SILENT_AFTER = timedelta(minutes=5)
 _STUCK_AFTER = timedelta(minutes=5)  # time for which it is refused before that is a problem
 _SECONDS = 5.0
 _MAX_FAILURE = 500
-_REFERENCE = re.compile(r"\$\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,18 +150,15 @@ def ping(address: str) -> str | None:
 
     ${NAME} in it is an environment variable. A failure does not stop alerts from being sent.
     """
-    names = [name for name in _REFERENCE.findall(address) if not os.environ.get(name)]
-    if names:
-        return f"the environment variable {names[0]}, which the heartbeat needs, is not set"
-    import httpx  # imported here, since status queries do not need it
+    from headrace.outgoing import NoAnswer, fetch  # imported here, since status queries do not need httpx
 
-    logging.getLogger("httpx").setLevel(logging.WARNING)  # it would log the complete URL, including the token
-    whole = _REFERENCE.sub(lambda found: os.environ[found[1]], address)
     try:
-        answer = httpx.get(whole, timeout=_SECONDS, follow_redirects=True)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        return f"the heartbeat's address is unreachable: {type(error).__name__}"
-    return None if answer.is_success else f"the heartbeat's address answers {answer.status_code}"
+        answer = fetch("GET", with_variables(address), seconds=_SECONDS, follow_redirects=True)
+    except UnsetVariable as error:
+        return f"the environment variable {error}, which the heartbeat needs, is not set"
+    except NoAnswer as error:
+        return f"the heartbeat's address {error}"
+    return None if answer.is_success else f"the heartbeat's address answers {answer.status}"
 
 
 def _sensor_heartbeat(sensor: str, row: Mapping[str, Any] | None, now: datetime) -> SensorHeartbeat:

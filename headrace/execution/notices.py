@@ -15,9 +15,8 @@ from time import monotonic, sleep
 from urllib.parse import quote
 from uuid import uuid4
 
-import httpx
-
 from headrace.catalog.records import Version
+from headrace.outgoing import NoAnswer, fetch
 from headrace.spark.errors import ResourceError
 from headrace.variables import UnsetVariable, with_variables
 
@@ -190,16 +189,17 @@ def _post(notice: HttpRequest, version: Version) -> None:
     headers = {name: _header(value) for name, value in notice.headers.items()}
     key = {"Idempotency-Key": str(version.version_id)}
     try:
-        response = httpx.post(
+        answer = fetch(
+            "POST",
             _url(notice, version),
-            json=_content(version),
+            content=_content(version),
             headers={**headers, **key},
-            timeout=POST_TIMEOUT_SECONDS,
+            seconds=POST_TIMEOUT_SECONDS,
         )
-    except httpx.HTTPError as error:
-        raise NoticeFailed(f"it does not answer: {type(error).__name__}") from error
-    if not response.is_success:
-        raise NoticeFailed(f"it answers with HTTP {response.status_code}")
+    except NoAnswer as error:
+        raise NoticeFailed(f"it {error}") from error
+    if not answer.is_success:
+        raise NoticeFailed(f"it answers with HTTP {answer.status}")
 
 
 def _header(text: str) -> str:

@@ -8,9 +8,8 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
-import httpx
-
 from headrace.http.problems import RequestRefused
+from headrace.outgoing import NoAnswer, fetch
 
 _ANSWER_SECONDS = 30  # a launch waits for the code location
 _PARTITION = "dagster/partition"
@@ -131,15 +130,16 @@ class Dagster:
 
     def _ask(self, query: str, **variables: object) -> dict[str, Any]:
         try:
-            answer = httpx.post(
+            answer = fetch(
+                "POST",
                 f"{self._api_url}/graphql",
-                json={"query": query, "variables": variables},
-                timeout=_ANSWER_SECONDS,
+                content={"query": query, "variables": variables},
+                seconds=_ANSWER_SECONDS,
                 trust_env=False,
             )
-            answer.raise_for_status()
+            answer.require_success()
             data: dict[str, Any] | None = answer.json().get("data")
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError, AttributeError) as error:
+        except (NoAnswer, ValueError, AttributeError) as error:
             raise RequestRefused(
                 HTTPStatus.SERVICE_UNAVAILABLE,
                 f"Dagster at {self._api_url} does not answer: start it (`headrace up`), or correct the setting "

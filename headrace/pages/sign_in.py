@@ -5,6 +5,7 @@ The issuer's tokens are verified and forgotten: the browser gets a session of th
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import logging
 import secrets
@@ -37,6 +38,7 @@ router = APIRouter(include_in_schema=False)
 CALLBACK = f"{SIGN_IN}/callback"
 START = f"{SIGN_IN}/start"
 STATE_SECONDS = 600  # for a user to sign in at the issuer
+_ANSWER_SECONDS = 10.0  # for the issuer to answer
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _LOG = logging.getLogger("headrace.pages")
 
@@ -84,10 +86,11 @@ async def start_sign_in(request: Request, next_: Next = "/") -> Response:
         return RedirectResponse(f"{settings.service_url.rstrip('/')}{START}?{request.url.query}")
     request.session["next"] = own_address(next_)
     try:
-        return await _client(settings).authorize_redirect(  # type: ignore[no-any-return]
-            request, f"{settings.service_url.rstrip('/')}{CALLBACK}"
-        )
-    except (httpx2.HTTPError, OAuthError) as error:
+        async with asyncio.timeout(_ANSWER_SECONDS):
+            return await _client(settings).authorize_redirect(  # type: ignore[no-any-return]
+                request, f"{settings.service_url.rstrip('/')}{CALLBACK}"
+            )
+    except (httpx2.HTTPError, OAuthError, TimeoutError) as error:
         raise _unavailable(error) from error
 
 
@@ -95,8 +98,9 @@ async def start_sign_in(request: Request, next_: Next = "/") -> Response:
 async def finish_sign_in(request: Request, engine: Database) -> Response:
     """Open a session for the user that the issuer has sent back."""
     try:
-        token = await _client(current_context().settings).authorize_access_token(request)  # type: ignore[no-untyped-call]
-    except httpx2.HTTPError as error:
+        async with asyncio.timeout(_ANSWER_SECONDS):
+            token = await _client(current_context().settings).authorize_access_token(request)  # type: ignore[no-untyped-call]
+    except (httpx2.HTTPError, TimeoutError) as error:
         raise _unavailable(error) from error
     except (OAuthError, JoseError) as error:
         _LOG.warning("a sign-in failed: %s", error)

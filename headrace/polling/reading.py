@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urljoin, urlsplit
 
-import httpx
-
 from headrace.connections.connection import connection
 from headrace.connections.database import opened
+from headrace.outgoing import NoAnswer, fetch
 from headrace.polling.polls import URL_WATERMARK, Poll, bound
 from headrace.variables import UnsetVariable, with_variables
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Watermark = datetime | int | str | Decimal
 MAX_ROWS = 2_000  # of one poll: a cell of a database costs a call of the JVM
 MAX_PAGES = 20  # of one poll
-_ANSWER_SECONDS = 20.0
+_ANSWER_SECONDS = 20.0  # of one page; no page is begun after as many
 
 
 class PollFailed(Exception):
@@ -57,32 +57,33 @@ def _of_endpoint(poll: Poll, watermark: Watermark) -> Rows:
     url: str | None = str(poll.url).replace(URL_WATERMARK, quote(text, safe=""))
     headers = {name: _header(poll, value) for name, value in poll.headers.items()}
     found: list[Mapping[str, Any]] = []
-    with httpx.Client(headers=headers, timeout=_ANSWER_SECONDS) as client:
-        for _ in range(MAX_PAGES):
-            if url is None:
-                return Rows(found, is_full=False)
-            answer = _answer(poll, client, url)
-            items = _at(answer, poll.items)
-            if not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
-                place = f"at {poll.items!r} in" if poll.items else "as"
-                raise PollFailed(f"{_shown(url)} has no list of objects {place} its answer: correct `items`")
-            found += [{str(name).lower(): value for name, value in each.items()} for each in items]
-            following = _at(answer, poll.next_page) if poll.next_page else None
-            url = _next(poll, url, following)
+    deadline = monotonic() + _ANSWER_SECONDS
+    for _ in range(MAX_PAGES):
+        if url is None:
+            return Rows(found, is_full=False)
+        if monotonic() >= deadline:
+            break
+        answer = _answer(url, headers)
+        items = _at(answer, poll.items)
+        if not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
+            place = f"at {poll.items!r} in" if poll.items else "as"
+            raise PollFailed(f"{_shown(url)} has no list of objects {place} its answer: correct `items`")
+        found += [{str(name).lower(): value for name, value in each.items()} for each in items]
+        following = _at(answer, poll.next_page) if poll.next_page else None
+        url = _next(poll, url, following)
     return Rows(found, is_full=True)
 
 
-def _answer(poll: Poll, client: httpx.Client, url: str) -> Any:  # noqa: ANN401 - JSON
+def _answer(url: str, headers: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
     try:
-        response = client.get(url)
-        response.raise_for_status()
-        return response.json()
-    except httpx.HTTPStatusError as error:
-        status = error.response.status_code
-        hint = "; check `headers` and the variables that they name" if status in (401, 403) else ""
-        raise PollFailed(f"{_shown(url)} answers with HTTP {status}{hint}") from error
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise PollFailed(f"{_shown(url)} does not answer: {type(error).__name__}") from error
+        answer = fetch("GET", url, headers=headers, seconds=_ANSWER_SECONDS)
+    except NoAnswer as error:
+        raise PollFailed(f"{_shown(url)} {error}") from error
+    if not answer.is_success:
+        hint = "; check `headers` and the variables that they name" if answer.status in (401, 403) else ""
+        raise PollFailed(f"{_shown(url)} answers with HTTP {answer.status}{hint}")
+    try:
+        return answer.json()
     except (ValueError, RecursionError) as error:
         raise PollFailed(f"{_shown(url)} does not answer with JSON") from error
 

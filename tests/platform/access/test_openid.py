@@ -26,7 +26,7 @@ from sqlalchemy import Engine
 
 from headrace.access import issuer_keys
 from headrace.access.callers import Role
-from headrace.access.errors import AccessRefused, IssuerUnavailable
+from headrace.access.errors import IssuerUnavailable
 from headrace.access.grants import grant
 from headrace.service.app import create_app
 from headrace.settings import settings
@@ -48,6 +48,8 @@ class Provider:
             def do_GET(self) -> None:
                 status, body = provider.answer(self.path)
                 self.send_response(status)
+                if status == 302:
+                    self.send_header("Location", body.decode())
                 self.end_headers()
                 self.wfile.write(body if isinstance(body, bytes) else json.dumps(body).encode())
 
@@ -165,8 +167,9 @@ def test_an_issuer_that_does_not_answer_is_left_alone_for_a_moment(
 
 
 def test_redirects_to_unsafe_addresses_are_refused(provider: Provider) -> None:
-    with pytest.raises(AccessRefused, match="does not use https"):
-        issuer_keys._SafeRedirects().redirect_request(None, None, 302, "", {}, "http://login.example.com")
+    provider.answers["/keys"] = (302, b"http://login.example.com/keys")
+    with pytest.raises(IssuerUnavailable, match=r"address http://login.example.com/keys does not use https"):
+        issuer_keys.IssuerKeys(provider.url, None).key("r")
 
 
 def test_a_new_key_is_found_when_it_is_first_used_and_an_old_one_ends(provider: Provider, ask: Ask) -> None:

@@ -148,7 +148,7 @@ def test_what_is_no_more_than_news_leaves_for_opsgenie_too(pager: list[Asked]) -
 def test_what_opsgenie_does_not_close_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(OPSGENIE_API_LOOKUP, "us", "http://127.0.0.1:1/v2/alerts")
     there = to("opsgenie://a39a0f0e-aaaa-bbbb-cccc-1234567890ab")
-    with pytest.raises(NotDelivered, match="Opsgenie is unreachable") as refused:
+    with pytest.raises(NotDelivered, match="Opsgenie does not answer") as refused:
         deliver(there, "", replace(RENDERED, ends_thread=True))
     assert "a39a0f0e" not in str(refused.value)
 

@@ -33,6 +33,7 @@ from headrace.settings import settings
 from headrace.spark.errors import StoreUnavailable
 from tests.platform.connections.conftest import database  # noqa: F401 - a fixture
 from tests.platform.connections.databases import configured, derby
+from tests.platform.test_outgoing import dripping
 
 QUEUE = """
 CREATE TABLE shop.request (
@@ -356,6 +357,17 @@ DECLARED = """
   watermark: id
   since: 0
 """
+
+
+def test_an_endpoint_that_never_ends_its_answer_does_not_hold_the_poll(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("headrace.polling.reading._ANSWER_SECONDS", 1.0)
+    poll = Poll(name="slow", technology="shell", url="http://x/{watermark}", watermark="id", since=0)
+    with dripping(b"HTTP/1.1 200 OK\r\n\r\n[", b" ") as url:
+        slow = poll.model_copy(update={"url": f"{url}?after={{watermark}}&key=hidden"})
+        with pytest.raises(PollFailed, match=r"127.0.0.1:\d+/r has not answered completely within 1 s$"):
+            run_poll(slow, PollState(0), pytest.fail, None, datetime.now(UTC))
 
 
 @pytest.fixture
