@@ -46,6 +46,14 @@ def is_single_key(key: str) -> bool:
     return bool(key.strip()) and key.isprintable() and not any(each in key for each in KEY_SEPARATORS)
 
 
+def separator_in(definition: Definition, key: str) -> str | None:
+    """Return the separator in a text because of which it cannot be a key; None if there is none."""
+    is_multiple = isinstance(
+        definition, dg.MultiPartitionsDefinition
+    )  # in whose keys `|` separates dimensions
+    return next((each for each in KEY_SEPARATORS if each in key and not (is_multiple and each == "|")), None)
+
+
 def may_have_key(definition: Definition, key: str) -> bool:
     """Return True if the definition has the key, or would have it once it is added to a dynamic one."""
     if isinstance(definition, dg.DynamicPartitionsDefinition):

@@ -18,6 +18,7 @@ from headrace.landed.files import LandedFiles
 from headrace.landed.text import DeclarationMismatch
 from headrace.spark.errors import ResourceError
 from headrace.spark.failures import explained
+from headrace.spark.jvm import without_log
 from headrace.spark.quoting import quoted
 from headrace.spark.readers import message_of
 
@@ -126,7 +127,7 @@ def sums_of_files(landed: LandedFiles, columns: Sequence[Column], rows: int) -> 
     format = landed.plan.record.format
     options = foreign_reader_options(format, landed.plan.options)
     try:
-        with explained(landed.location):
+        with explained(landed.location), without_log():
             frame = scan(reader_session(), format, columns, options, [landed.location])
             return Counts(rows, counted(frame, columns, totals).totals)
     except ResourceError:

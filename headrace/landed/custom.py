@@ -13,6 +13,7 @@ from headrace.landed.files import LandedFiles
 from headrace.landed.text import DeclarationMismatch
 from headrace.spark.errors import ReaderFailed, ResourceError
 from headrace.spark.failures import explained
+from headrace.spark.jvm import without_log
 from headrace.spark.readers import columns_of, frame_of, message_of, with_columns
 
 
@@ -56,7 +57,7 @@ def _read(
         )
         if unsummable(columns, totals):
             totals = []
-        with explained(landed.location):
+        with explained(landed.location), without_log():
             return columns, counted(with_columns(frame, columns), columns, totals), others
     except ReaderFailed as error:
         raise DeclarationMismatch(message_of(error, shown=not sensitive(declared))) from error

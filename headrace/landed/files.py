@@ -12,7 +12,7 @@ from typing import Protocol
 
 from headrace.catalog.schema import schema_hash
 from headrace.context import current_context
-from headrace.execution.partitions import may_have_key
+from headrace.execution.partitions import KEY_SEPARATORS, may_have_key, separator_in
 from headrace.execution.plan import PARTITION, ExternalPlan
 from headrace.files.filesystem import (
     Entry,
@@ -153,7 +153,7 @@ def list_landed(plan: ExternalPlan, location: str) -> Listing:
         if key is None or (plan.partitions and may_have_key(plan.partitions, key)):
             places.append((place, key))
         else:
-            problems.append(f"{place} is ignored: {plan.record.key} has no partition {key}")
+            problems.append(f"{place} is ignored: {_no_partition(plan, key)}")
     with ThreadPoolExecutor(_LISTINGS) as listings:
         found = list(listings.map(lambda each: _landed(plan, files, *each), places))
     waiting = [each for each in found if isinstance(each, str)]
@@ -162,6 +162,14 @@ def list_landed(plan: ExternalPlan, location: str) -> Listing:
     return Listing(
         tuple(each for each in found if isinstance(each, LandedFiles)), tuple(waiting), tuple(problems)
     )
+
+
+def _no_partition(plan: ExternalPlan, key: str) -> str:
+    separator = separator_in(plan.partitions, key) if plan.partitions else None
+    if separator is not None:
+        use = KEY_SEPARATORS[separator]
+        return f"{key!r} has {separator!r}, which {use}: have the file delivered under another name"
+    return f"{plan.record.key} has no partition {key}"
 
 
 def _opened(location: str) -> tuple[Files, str]:

@@ -35,11 +35,11 @@ _CREDENTIALS = re.compile(
 )
 _UNREACHABLE = re.compile(
     r"UnknownHostException|NoRouteToHost|ConnectException|Connection refused|SocketTimeoutException|"
-    r"UnsupportedFileSystemException|No FileSystem for scheme|NoSuchBucket|Could not connect to the endpoint|"
+    r"UnsupportedFileSystemException|No FileSystem for scheme|Could not connect to the endpoint|"
     r"HttpChannelEOFException|AWSClientIOException|AWSServiceThrottledException|AWSStatus500Exception|"
-    r"UnknownStoreException|"
     r"Wrong FS|Call From .* failed on connection|ClassNotFoundException: Class org.apache.hadoop.fs"
 )
+_NO_BUCKET = re.compile(r"NoSuchBucket|UnknownStoreException|specified bucket does not exist")
 _UNWRITABLE = re.compile(
     r"Mkdirs failed to create|mkdir of .* failed|ParentNotDirectoryException|Not a directory|"
     r"Unable to create|Parent path is not a directory|FileAlreadyExistsException|Is a directory"
@@ -148,6 +148,10 @@ def unavailable(error: BaseException, location: str) -> StoreUnavailable | None:
         return StoreUnavailable(
             f"Cannot create {location}: {_cause(text, _UNWRITABLE)}. Check that the user who runs Headrace "
             "may write to the folders above it, or set HEADRACE_WAREHOUSE to another place."
+        )
+    if _NO_BUCKET.search(text):
+        return StoreUnavailable(
+            f"There is no bucket for {location}. Create it, or correct its name in the address."
         )
     if _UNREACHABLE.search(text):
         return StoreUnavailable(

@@ -50,6 +50,28 @@ def answers() -> bool:
     return True
 
 
+@contextmanager
+def without_log() -> Iterator[None]:
+    """Keep Spark's log quiet, for work whose failure is a result.
+
+    Spark logs the stack of each failed task, with the values that an exception quotes.
+    """
+    from pyspark import SparkContext
+
+    jvm = SparkContext._jvm
+    if jvm is None:  # of Spark Connect, whose server logs
+        yield
+        return
+    log4j = jvm.org.apache.logging.log4j
+    level = log4j.LogManager.getRootLogger().getLevel()
+    log4j.core.config.Configurator.setRootLevel(log4j.Level.OFF)
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # the JVM has died, which the work reports
+            log4j.core.config.Configurator.setRootLevel(level)
+
+
 def forget() -> None:
     """Drop PySpark's references to a dead JVM, and end its process if it still exists."""
     from pyspark import SparkContext

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 READER = "reader"  # of a version's metadata, and of a declaration
 
 _RAISED = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:: .*)?$")
+_CALLED = "An error occurred while calling"
+_PACKAGE = re.compile(r"^(?:[a-z]\w*\.)+")
 _PLACE = re.compile(r"\b(?:record|line|row)(?: number)? \d+\b", re.IGNORECASE)
 
 
@@ -102,5 +104,8 @@ def _raised(error: BaseException) -> str:
         raised = next((line for line in trace.splitlines() if _RAISED.match(line)), None)
         if raised is not None:
             return raised
+    java = [line for line in text.splitlines() if line.startswith((": ", "Caused by: "))]
+    if text.startswith(_CALLED) and java:  # py4j names the call; the innermost cause says why
+        return _PACKAGE.sub("", java[-1].removeprefix("Caused by").removeprefix(": "))
     first = next(iter(text.strip().splitlines()), "")
     return f"{type(error).__name__}: {first}" if first else type(error).__name__

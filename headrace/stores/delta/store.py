@@ -16,7 +16,7 @@ from headrace.spark.failures import corrupt
 from headrace.stores.data_files.store import dataset_root
 from headrace.stores.data_files.tables import TableStore
 from headrace.stores.delta.schemas import delta_schema
-from headrace.stores.delta.table import FOLDER, listed_files, storage_options
+from headrace.stores.delta.table import FOLDER, explained, listed_files, storage_options
 from headrace.stores.writes import WrittenVersion
 
 _DECODED = re.compile(r"%[0-9A-Fa-f]{2}|\\")
@@ -52,15 +52,16 @@ class DeltaStore(TableStore):
     def planned_files(self, version: Version) -> list[str]:
         locator = version.locator
         assert isinstance(locator, SnapshotLocator)  # noqa: S101 - as its location says
-        try:
-            options = storage_options(locator.table)
-            table = DeltaTable(locator.table, version=int(locator.snapshot), storage_options=options)
-        except TableNotFoundError as error:
-            raise corrupt(version, locator.table, "its Delta table does not exist") from error
-        except DeltaError as error:
-            raise corrupt(
-                version, locator.table, f"the table version {locator.snapshot} has expired"
-            ) from error
+        with explained(locator.table):
+            try:
+                options = storage_options(locator.table)
+                table = DeltaTable(locator.table, version=int(locator.snapshot), storage_options=options)
+            except TableNotFoundError as error:
+                raise corrupt(version, locator.table, "its Delta table does not exist") from error
+            except DeltaError as error:
+                raise corrupt(
+                    version, locator.table, f"the table version {locator.snapshot} has expired"
+                ) from error
         if (obstacle := _obstacle(table)) is not None:
             raise corrupt(
                 version,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,12 +16,14 @@ from deltalake.transaction import AddAction, create_table_with_add_actions
 from headrace.files.filesystem import is_local, local_path
 from headrace.object_storage import is_s3, s3_settings
 from headrace.spark.errors import SchemaMismatch, StoreUnavailable
+from headrace.spark.failures import unavailable
 from headrace.stores.delta.schemas import with_fields_of
 from headrace.stores.tags import is_tag
 
 FOLDER = "delta"  # below a dataset's directory in the warehouse
 VERSION = "headrace.version"  # in the metadata of commits: the versions that they publish
 RUN = "headrace.run"
+_COLOURS = re.compile(r"\x1b\[\d+m")
 _CONFIGURATION = {
     # VACUUM would delete what the table does not list: versions that are not published, or no longer.
     "delta.deletedFileRetentionDuration": "interval 36500 days",
@@ -105,8 +108,10 @@ def explained(location: str) -> Iterator[None]:
             "has ended."
         ) from error
     except (DeltaError, OSError) as error:
-        raise StoreUnavailable(
-            f"The Delta table {location} cannot be used: {str(error).splitlines()[0].rstrip('.')}. Check the "
+        lines = _COLOURS.sub("", str(error)).splitlines() or [type(error).__name__]
+        # deltalake tells the cause last: the first line of an error of S3 is `Generic S3 error`.
+        raise unavailable(DeltaError("\n".join(lines)), location) or StoreUnavailable(
+            f"The Delta table {location} cannot be used: {lines[-1].strip().rstrip('.')[:300]}. Check the "
             "address, and the rights of the user who runs Headrace."
         ) from error
 

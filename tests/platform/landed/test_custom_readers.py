@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 from typer.testing import CliRunner
@@ -19,6 +21,7 @@ from headrace.catalog.records import Version
 from headrace.cli import app
 from headrace.declarations.loading.project import load
 from headrace.execution.plan import ExternalPlan
+from headrace.landed.control import Counts, counted
 from headrace.landed.observation import Observation, observe
 from headrace.queries.versions import published
 from headrace.settings import settings
@@ -196,6 +199,47 @@ def test_a_record_of_the_wrong_length_blocks_the_version_and_is_named(bank: Bank
     assert "reads_as_declared" in problem
     bank.land(ebcdic(*ROWS))
     assert bank.version().row_count == 3
+
+
+def test_spark_does_not_log_what_fails_in_the_reader(bank: Bank, monkeypatch: pytest.MonkeyPatch) -> None:
+    levels = []
+
+    def counting(*given: Any) -> Counts:
+        levels.append(_log_level())
+        return counted(*given)
+
+    monkeypatch.setattr("headrace.landed.custom.counted", counting)
+    bank.declare(FIXED, "location: landing/accounts.dat")
+    bank.land(ebcdic(*ROWS)[:-4])
+    before = _log_level()
+    bank.problem()
+    assert (levels, _log_level()) == (["OFF"], before)
+    assert before != "OFF"
+
+
+def _log_level() -> str:
+    jvm = SparkContext._jvm
+    assert jvm is not None
+    return str(jvm.org.apache.logging.log4j.LogManager.getRootLogger().getLevel())
+
+
+def test_a_name_that_spark_cannot_read_is_the_reason_why_totals_are_unknown(bank: Bank) -> None:
+    totals = "control: {location: landing/accounts.ctl, totals: {number: 'HASH=(\\d+)'}}"
+    schema = "schema: {columns: {number: bigint}}"
+    bank.declare(f"format: csv, options: {{header: true}}, {schema}, {totals}", "location: landing/in")
+    bank.land(b"number\n1\n", "in/accounts:1.csv")
+    bank.land(b"HASH=1", "accounts.ctl")
+    assert "URISyntaxException: Relative path in absolute URI: .accounts:1.csv.crc" in bank.problem()
+
+
+def test_a_file_whose_name_has_a_separator_of_keys_says_so(bank: Bank) -> None:
+    bank.declare(
+        "format: csv, options: {header: true}, schema: {columns: {number: bigint}}",
+        "partitions: {type: dynamic, name: files}",
+        "location: 'landing/{partition}.csv'",
+    )
+    bank.land(b"number\n1\n", "a,b.csv")
+    assert "'a,b' has ',', which separates keys in lists" in bank.problem()
 
 
 def test_a_sensitive_column_keeps_the_message_of_the_reader_out_of_sight(bank: Bank) -> None:

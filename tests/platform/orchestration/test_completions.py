@@ -320,7 +320,7 @@ def test_a_bucket_that_cannot_be_read_is_named(engine: Engine, bucket: str, s3: 
     ):
         take_in(engine, folder, WITHIN)
     assert f"The credentials for s3://{bucket}/drop are missing, wrong or expired" in str(refused.value)
-    with pytest.raises(StoreUnavailable, match="Cannot reach s3://no-such-bucket/drop"):
+    with pytest.raises(StoreUnavailable, match="There is no bucket for s3://no-such-bucket/drop"):
         take_in(engine, folder_at("s3://no-such-bucket/drop"), WITHIN)
 
 

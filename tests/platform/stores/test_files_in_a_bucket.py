@@ -142,7 +142,7 @@ def is_completion(request: Request) -> bool:
     [
         (refusing("403 Forbidden", "InvalidAccessKeyId"), "The credentials for s3a://.* are missing, wrong or expired"),
         (refusing("403 Forbidden", "AccessDenied"), "No permission at s3a://"),
-        (refusing("404 Not Found", "NoSuchBucket"), "Cannot reach s3a://.*NoSuchBucket"),
+        (refusing("404 Not Found", "NoSuchBucket"), "There is no bucket for s3a://"),
         (refusing("501 Not Implemented", "NotImplemented"), "does not have conditional writes"),
         (cutting(is_completion), "Cannot reach s3a://"),
         (refusing("403 Forbidden", "AccessDenied", is_completion), "No permission at s3a://"),
