@@ -18,15 +18,19 @@ from headrace.connections.connection import connection
 from headrace.connections.database import opened
 from headrace.context import current_context
 from headrace.database.connection import connect
+from headrace.declarations.loading.project import load
 from headrace.errors import CatalogError
+from headrace.execution.plan import ExternalPlan
 from headrace.files.filesystem import is_local, local_path, normalised
 from headrace.files.opening import files_for
 from headrace.nouns import counted
+from headrace.project import NoProject, project_root
 from headrace.queries import pointers
 from headrace.queries.platform import platform_state
 from headrace.queries.versions import published
-from headrace.spark.errors import ResourceError
+from headrace.spark.errors import ResourceError, UnusableFunction
 from headrace.spark.java import require_java
+from headrace.spark.project_functions import project_function
 from headrace.spark.session import SparkResource
 from headrace.stores.references import update_references
 from headrace.stores.registry import STORES
@@ -75,6 +79,7 @@ def examine(
         yield Finding("catalog", Health.PROBLEM, str(error))
         return
     yield from _catalog(engine)
+    yield from _functions()
     on_progress("starting Spark")
     try:
         session = SparkResource().session
@@ -104,6 +109,32 @@ def _catalog(engine: Engine) -> Iterator[Finding]:
     for each in silent:
         reason = each.failure or "it does not run: start `headrace up`, or Dagster's daemon"
         yield Finding(f"sensor {each.sensor}", Health.WARNING, reason)
+
+
+def _functions() -> Iterator[Finding]:
+    """Import the readers and writers that the project declares, as a run or `headrace observe` does."""
+    try:
+        plans = load(project_root()).plans
+    except NoProject:
+        return
+    users: dict[str, set[str]] = {}
+    for plan in plans:
+        if isinstance(plan, ExternalPlan):
+            declared = {plan.record.key: plan.reader}
+        else:
+            declared = {each.record.key: each.extract.writer for each in plan.outputs if each.extract}
+        for key, reference in declared.items():
+            if reference is not None:
+                users.setdefault(reference, set()).add(key)
+    problems = 0
+    for reference, keys in sorted(users.items()):
+        try:
+            project_function(reference)
+        except UnusableFunction as error:
+            problems += 1
+            yield Finding(", ".join(sorted(keys)), Health.PROBLEM, str(error))
+    if sound := len(users) - problems:
+        yield Finding("functions", Health.OK, f"readers and writers of the project: {sound}")
 
 
 def _warehouse(location: str, session: SparkSession) -> Finding:

@@ -17,9 +17,9 @@ def doctor(
 ) -> None:
     """Examine the installation and the stores.
 
-    Java, the catalog, Spark and its jars, the warehouse, and for each dataset whether its store has the published
-    versions as they were written. References for other programs (manifests, branches, views) that are out of date are
-    updated. Exits with 1 if a problem is left.
+    Java, the catalog, the project's readers and writers, Spark and its jars, the warehouse, and for each dataset
+    whether its store has the published versions as they were written. References for other programs (manifests,
+    branches, views) that are out of date are updated. Exits with 1 if a problem is left.
     """
     from headrace.local.diagnosis import Health, examine
     from headrace.terminal.progress import own_output, progress

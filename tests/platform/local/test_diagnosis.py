@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,21 @@ attributes: {key: shop/numbers, sql: SELECT id FROM range(5)}
 ---
 type: headrace.Dataset
 attributes: {key: shop/parts, output: {store: delta}, sql: SELECT id FROM range(5)}
+"""
+
+
+WITH_FUNCTIONS = """
+type: headrace.ExternalDataset
+attributes: {key: shop/orders, format: fixed, location: in/orders.dat, reader: feeds_of_the_shop:fixed}
+---
+type: headrace.ExternalDataset
+attributes: {key: shop/stock, format: fixed, location: in/stock.dat, reader: feeds_of_the_shop:missing}
+---
+type: headrace.Dataset
+attributes:
+  key: shop/numbers
+  sql: SELECT id FROM range(5)
+  extract: {writer: no_such_module:write, location: out/numbers}
 """
 
 
@@ -92,6 +108,26 @@ def test_a_catalog_that_does_not_respond_is_a_problem(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("headrace.local.diagnosis.connect", refuse)
     assert found()["catalog"] == (Health.PROBLEM, "no response from localhost:1")
+
+
+@pytest.mark.usefixtures("engine", "spark")
+def test_readers_and_writers_of_the_project_are_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write_project(tmp_path / "project", "shop", WITH_FUNCTIONS)
+    (root / "headrace.toml").touch()
+    (root / "feeds_of_the_shop.py").write_text("def fixed(spark, files, options): ...\n")
+    monkeypatch.setenv("HEADRACE_PROJECT", str(root))
+    monkeypatch.setattr("sys.path", [*sys.path])
+    healths = found()
+    health, detail = healths["shop/stock"]
+    assert health is Health.PROBLEM
+    assert "feeds_of_the_shop:missing cannot be imported: AttributeError" in detail
+    health, detail = healths["shop/numbers"]
+    assert health is Health.PROBLEM
+    assert "no_such_module:write cannot be imported: ModuleNotFoundError" in detail
+    assert healths["functions"] == (Health.OK, "readers and writers of the project: 1")
+    sys.modules.pop("feeds_of_the_shop", None)
 
 
 @pytest.mark.usefixtures("engine", "spark")
