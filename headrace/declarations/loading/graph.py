@@ -11,6 +11,7 @@ import dagster as dg
 from headrace.catalog.records import UNDECLARED, DatasetRecord
 from headrace.dagster_internals import infer_partition_mapping
 from headrace.declarations.loading.broken import Division
+from headrace.declarations.loading.relations import Relation, relation_of
 from headrace.declarations.sources.origin import Origin
 from headrace.declarations.steps import input_error
 from headrace.execution.plan import InputPlan, Plan, ProcessPlan
@@ -59,6 +60,7 @@ def consistent(
     """
     problems: list[DeclarationError] = []
     kept = _with_free_former_keys(_unique(placed, elsewhere, problems), problems)
+    kept = _with_own_views(kept, problems)
     divided = {**broken, **divisions(placed), **divisions(kept)}
     kept = _without_unknown_inputs(kept, divided.keys() | elsewhere, problems)
     kept = _without_cycles(kept, problems)
@@ -120,6 +122,30 @@ def _with_free_former_keys(
             continue
         renamed.update(dict.fromkeys(former, one.origin))
         kept.append(one)
+    return kept
+
+
+def _with_own_views(placed: Sequence[LocatedPlan], problems: list[DeclarationError]) -> list[LocatedPlan]:
+    """Leave out plans with an output whose view in a database is that of another: each would replace its rows."""
+    first: dict[Relation, tuple[str, Origin]] = {}
+    kept: list[LocatedPlan] = []
+    for one in placed:
+        outputs = one.plan.outputs if isinstance(one.plan, ProcessPlan) else ()
+        views = [(each, view) for each in outputs if (view := relation_of(each.location)) is not None]
+        own: dict[Relation, tuple[str, Origin]] = {}
+        twice = None
+        for output, view in views:
+            twice = twice or (
+                (output, first.get(view) or own[view]) if view in first or view in own else None
+            )
+            own[view] = output.record.key, one.origin
+        if twice is None:
+            first.update(own)
+            kept.append(one)
+            continue
+        output, (other, origin) = twice
+        message = f"{output.record.key} is the view {output.location}, as is {other}, declared at {origin.declared_at}"
+        problems.append(one.origin.error(("output",), message, "The first one is kept; set another `table`."))
     return kept
 
 
