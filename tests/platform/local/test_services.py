@@ -205,7 +205,7 @@ def test_serves_until_ctrl_c_or_a_kill_and_leaves_nothing(home: Path, start: Cal
     while ask(port_of(home), retries) == {"runsOrError": {"results": []}}:
         assert time.monotonic() < deadline
         time.sleep(0.5)
-    leaves_nothing_after_a_kill(up)
+    require_nothing_left_after_a_kill(up)
 
     assert status_of(run_id) == "FAILURE"  # which starts PostgreSQL
     assert services.clean() == (StoppedServices(("PostgreSQL",)), home)
@@ -213,7 +213,7 @@ def test_serves_until_ctrl_c_or_a_kill_and_leaves_nothing(home: Path, start: Cal
     assert servers_of(home) == []
 
 
-def leaves_nothing_after_a_kill(up: Up) -> None:
+def require_nothing_left_after_a_kill(up: Up) -> None:
     """`down` stops everything that a killed `up` has left."""
     up.process.kill()
     up.process.wait()

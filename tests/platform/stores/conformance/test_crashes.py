@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitStateUnknownException
@@ -65,6 +67,46 @@ def test_a_run_killed_after_its_publish_is_completed(shop: Shop) -> None:
     assert shop.refreshed() == 1
     assert ids(shop.rows_outside) == [0, 1, 2, 3, 4]
     assert shop.refreshed() == 0
+
+
+@guarantee(
+    "is published by the run, or the next one, if the catalog's database cuts all connections at any step; "
+    "`headrace manifests` moves the reference",
+    without=["derby", "ledger"],
+)
+def test_a_database_that_restarts_loses_nothing(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop.publish(THREE)
+    steps = [BEFORE_STAGING[shop.name]] if shop.name in BEFORE_STAGING else []
+    for rows, step in enumerate([*steps, BEFORE_PUBLISHING, BEFORE_REFERENCES], start=5):
+        cut, sql = cutting_connections(step), THREE.replace("3", str(rows))
+        with monkeypatch.context() as restarting:
+            restarting.setattr(step, cut)
+            [result] = shop.run(sql)
+        assert cut.calls > 0
+        if not result.success:
+            assert "connection" in failure(result)
+            shop.publish(sql)
+        assert ids(ask("read", ORDERS)["rows"]) == list(range(rows))
+        assert shop.refreshed() == int(step == BEFORE_REFERENCES)
+        assert ids(shop.rows_outside) == list(range(rows))
+
+
+class cutting_connections:
+    """The function of this name, before whose first call the server ends all connections, as if it restarted."""
+
+    def __init__(self, name: str) -> None:
+        self.original = pkgutil.resolve_name(name)
+        self.calls = 0
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        self.calls += 1
+        if self.calls == 1:
+            with psycopg.connect(str(settings().database_url), autocommit=True) as connection:
+                connection.execute(
+                    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+                    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
+        return self.original(*arguments, **named)
 
 
 @guarantee("is staged once by each of several runs at the same time", without=["ledger"])
