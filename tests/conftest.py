@@ -55,8 +55,12 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start the slowest tests first, so that parallel workers finish together."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """Start the files with slow tests first, then those with Spark, so that parallel workers finish together."""
+    places: dict[Path, int] = {}
+    for item in items:
+        is_slow, has_spark = item.get_closest_marker("slow"), "spark" in getattr(item, "fixturenames", ())
+        places[item.path] = min(places.get(item.path, 2), 0 if is_slow else 1 if has_spark else 2)
+    items.sort(key=lambda item: places[item.path])
 
 
 @pytest.fixture(autouse=True)
