@@ -33,7 +33,9 @@ clean: ## Stop everything; delete the state folder and the virtual environment
 	@if [ -x $(BIN)/headrace ]; then $(BIN)/headrace clean; fi
 	@rm -rf $(VENV) *.egg-info build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
+# Compiled first, since the tests start many processes, which compile it each time where PYTHONDONTWRITEBYTECODE is set.
 test: install ui browser drivers lint $(VENV)/spark.jsa $(if $(CI),s3) ## Lint, types, import layers, and every test
+	@$(BIN)/python -m compileall -q headrace
 	@$(PYTEST)
 
 test-fast: install ui $(VENV)/spark.jsa ## Tests without a cluster, killed processes or a browser
