@@ -192,7 +192,8 @@ def erase(
     """Publish the rewritten versions, let those with the rows expire, and record it. Returns what was published.
 
     The expired rows are deleted afterwards (`orchestration.garbage.expired_rows`). If this is killed in between, the
-    next call finds what is left. Raises ErasureRefused if a version is in use, or another was published meanwhile.
+    next call finds what is left; an erasure is recorded once. Raises ErasureRefused if a version is in use, or another
+    was published meanwhile.
     """
     for each in found.versions:
         require_erasable(each.stored)
@@ -205,7 +206,8 @@ def erase(
                 f"{publication.version.dataset}: {publication.reason}; run the command again"
             )
     erased = [each.stored.version for each in found.of(Action.REWRITE, Action.DELETE)]
-    record_erasure(engine, erasure, erased)
+    if erased:
+        record_erasure(engine, erasure, erased)
     return publications
 
 

@@ -18,6 +18,7 @@ from headrace.dagster_internals.storage import (
 )
 from headrace.database.connection import transaction
 from headrace.orchestration.sensors.reports import report_to_dagster
+from headrace.publishing.erasure import unfinished_erasures
 from headrace.publishing.unreported import UnreportedVersion
 from headrace.queries.versions import published
 
@@ -26,11 +27,20 @@ _events = SqlEventLogStorageTable.c
 _checks = AssetCheckExecutionsTable.c
 
 
-def forget_versions(engine: Engine, instance: dg.DagsterInstance, versions: Sequence[Version]) -> None:
-    """Delete the materializations and check results of the versions, and report those that are published now.
+def forget_erased_versions(engine: Engine, instance: dg.DagsterInstance) -> list[Version]:
+    """Delete what Dagster has of the versions whose erased rows are still stored, and return these versions.
 
-    Raises TypeError for an event log outside a database.
+    To be called before their rows are deleted, which marks an erasure as finished: one that was killed is continued by
+    the next command, or at night. Raises TypeError for an event log outside a database.
     """
+    left = unfinished_erasures(engine)
+    if left:
+        _forget(engine, instance, left)
+    return left
+
+
+def _forget(engine: Engine, instance: dg.DagsterInstance, versions: Sequence[Version]) -> None:
+    """Delete the materializations and check results of the versions, and report those that are published now."""
     storage = instance.event_log_storage
     if not isinstance(storage, SqlEventLogStorage):
         raise TypeError(f"Dagster's event log is a {type(storage).__name__}, which Headrace cannot change")

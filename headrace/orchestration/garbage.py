@@ -60,6 +60,19 @@ WHERE expired.organisation_id = %s
   AND version.dataset_version_id = expired.dataset_version_id
   AND version.version_tag = %s
 """
+_ROWS_LEFT = """
+SELECT full_name, array_agg(DISTINCT version_tag) AS tags
+FROM catalog.expired_version expired
+JOIN catalog.dataset_version version USING (dataset_version_id)
+JOIN catalog.dataset USING (dataset_id)
+WHERE expired.organisation_id = %(organisation)s
+  AND rows_deleted_at IS NULL
+  -- The versions of a dataset that was renamed are in the directory of its former key.
+  AND NOT EXISTS (
+      SELECT FROM catalog.dataset_name named
+      WHERE named.dataset_id = dataset.dataset_id AND named.namespace = %(namespace)s AND named.name <> full_name)
+GROUP BY full_name
+"""
 _OLDEST_RUNNING = """
 SELECT min(start_ts) AS start_ts
 FROM catalog.run_attempt
@@ -147,15 +160,33 @@ def delete(engine: Engine, stores: OpenStores, found: Sequence[Garbage]) -> list
     return deleted
 
 
+def record_gone(engine: Engine, stores: OpenStores) -> None:
+    """Record that expired versions have no rows any more, where a process that deleted them died before it could."""
+    with transaction(engine) as cursor:
+        left = {row["full_name"]: row["tags"] for row in cursor.execute(_ROWS_LEFT, _asked()).fetchall()}
+    for row in _known_tags(engine) if left else ():
+        tags = set(left.get(row["full_name"], ())) - set(row["tags"])
+        if not tags or any(store not in STORES for store, _ in row["places"]):
+            continue
+        try:
+            tags -= {each.tag for each in _in_stores(stores, row, row["places"])}
+        except ResourceError as error:
+            _LOG.warning("%s was not looked at: %s", row["full_name"], error)
+            continue
+        for tag in tags:
+            with transaction(engine) as cursor:
+                cursor.execute(_ROWS_DELETED, [current_context().organisation_id, tag])
+
+
 def _known_tags(engine: Engine) -> list[dict[str, Any]]:
     """Return all datasets with their place, and the tags of their versions, expired or not."""
-    asked = {
-        "organisation": current_context().organisation_id,
-        "namespace": own_namespace(current_context().organisation),
-        "files": FILES_STORE,
-    }
     with transaction(engine) as cursor:
-        return cursor.execute(_DATASETS, asked).fetchall()
+        return cursor.execute(_DATASETS, {**_asked(), "files": FILES_STORE}).fetchall()
+
+
+def _asked() -> dict[str, object]:
+    context = current_context()
+    return {"organisation": context.organisation_id, "namespace": own_namespace(context.organisation)}
 
 
 def _of_dataset(stores: OpenStores, row: Mapping[str, Any], before: datetime) -> list[Garbage]:

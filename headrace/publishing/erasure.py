@@ -35,6 +35,12 @@ SELECT unnest(%s::uuid[]), %s, now(), %s
 """
 
 
+_UNFINISHED = """
+SELECT dataset_version_id FROM catalog.expired_version
+WHERE organisation_id = %s AND erasure_id IS NOT NULL AND rows_deleted_at IS NULL
+"""
+
+
 class ErasureRefused(CatalogError):
     """Rows that cannot be erased now; the message says why and what to do."""
 
@@ -93,6 +99,14 @@ def stored_versions(engine: Engine, ids: Collection[UUID]) -> list[StoredVersion
     """Return the same of versions by id."""
     with transaction(engine) as cursor:
         return _stored(cursor, ids=ids)
+
+
+def unfinished_erasures(engine: Engine) -> list[Version]:
+    """Return the versions with erased rows that their store still holds: the command was killed, or could not delete
+    them."""
+    with transaction(engine) as cursor:
+        rows = cursor.execute(_UNFINISHED, [current_context().organisation_id]).fetchall()
+        return list(versions.by_ids(cursor, [row["dataset_version_id"] for row in rows]).values())
 
 
 def record_erasure(engine: Engine, erasure: Erasure, erased: Sequence[Version]) -> None:

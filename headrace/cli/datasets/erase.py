@@ -44,7 +44,7 @@ def erase(
     from headrace.execution.erasure import erase as erase_rows
     from headrace.local.environment import dagster_instance
     from headrace.orchestration import garbage
-    from headrace.orchestration.erasure import forget_versions
+    from headrace.orchestration.erasure import forget_erased_versions
     from headrace.terminal.frames import open_stores
     from headrace.terminal.progress import own_output, progress
 
@@ -66,11 +66,11 @@ def erase(
     with own_output() as terminal, progress("erasing", terminal):
         erase_rows(engine, found, stores, dataset, condition, reason=reason, by=current_user())
         erased = [each.stored.version for each in found.of(Action.REWRITE, Action.DELETE)]
-        rows = garbage.expired_rows(engine, stores, {each.dataset for each in erased})
-        deleted = garbage.delete(engine, stores, rows)
         with dagster_instance() as instance:
-            if erased:
-                forget_versions(engine, instance, erased)
+            unfinished = forget_erased_versions(engine, instance)  # and what a killed command left
+        garbage.record_gone(engine, stores)
+        rows = garbage.expired_rows(engine, stores, {each.dataset for each in unfinished})
+        deleted = garbage.delete(engine, stores, rows)
     if len(deleted) < len(rows):
         warn(
             "some rows could not be deleted yet; `headrace retention --delete` does it, and so does the nightly job"

@@ -35,7 +35,9 @@ def retention(
     rows. Versions that are published, pinned, held or still read stay, as does what a live run may still publish.
     """
     from headrace.database.connection import connect
+    from headrace.local.environment import dagster_instance
     from headrace.orchestration import garbage
+    from headrace.orchestration.erasure import forget_erased_versions
     from headrace.publishing.expiry import expire_versions, expiring_versions, retained_versions
     from headrace.terminal.frames import open_stores
 
@@ -50,6 +52,9 @@ def retention(
         versions = expire_versions(engine) if delete else expiring_versions(engine)
         found = garbage.garbage(engine, stores, timedelta(hours=hours))
         if delete:
+            with dagster_instance() as instance:
+                forget_erased_versions(engine, instance)
+            garbage.record_gone(engine, stores)
             found = garbage.delete(engine, stores, found)
     if as_json:
         emit({"versions": versions, "garbage": found, "deleted": delete})

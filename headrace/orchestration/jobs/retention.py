@@ -47,6 +47,7 @@ def expire(context: dg.OpExecutionContext) -> None:
     """
     # Here, because they load Spark.
     from headrace.orchestration import garbage
+    from headrace.orchestration.erasure import forget_erased_versions
     from headrace.spark.session import SparkResource
     from headrace.stores.store import OpenStores
 
@@ -54,7 +55,9 @@ def expire(context: dg.OpExecutionContext) -> None:
     expired = expire_versions(engine)
     deleted: list[garbage.Garbage] = []
     if rows_are_left(engine):
+        forget_erased_versions(engine, context.instance)
         stores = OpenStores(SparkResource().session, current_context().settings.warehouse_uri)
+        garbage.record_gone(engine, stores)
         expired_rows = [each for each in garbage.garbage(engine, stores) if each.expired]
         deleted = garbage.delete(engine, stores, expired_rows)
     context.add_output_metadata(

@@ -109,7 +109,7 @@ def explained(location: str) -> Iterator[None]:
         ) from error
     except (DeltaError, OSError) as error:
         lines = _COLOURS.sub("", str(error)).splitlines() or [type(error).__name__]
-        # deltalake names the cause last: the first line of an error of S3 is `Generic S3 error`.
+        # deltalake puts the cause last: the first line of an error of S3 is `Generic S3 error`.
         raise unavailable(DeltaError("\n".join(lines)), location) or StoreUnavailable(
             f"The Delta table {location} cannot be used: {lines[-1].strip().rstrip('.')[:300]}. Check the "
             "address, and the rights of the user who runs Headrace."
