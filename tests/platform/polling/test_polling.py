@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from textwrap import dedent
 from time import sleep
 from typing import Any
 
@@ -31,6 +33,7 @@ from headrace.polling.reading import PollFailed
 from headrace.polling.reports import reports
 from headrace.settings import settings
 from headrace.spark.errors import StoreUnavailable
+from tests.paths import REPOSITORY
 from tests.platform.connections.conftest import database  # noqa: F401 - a fixture
 from tests.platform.connections.databases import configured, derby
 from tests.platform.test_outgoing import dripping
@@ -444,6 +447,23 @@ def test_the_folder_is_checked_with_its_descriptions_of_processes(tmp_path: Path
         "calendar: PAYDAYS\ndescription: x\n12/31/2026 00:00:00\n"
     )
     assert len(check_legacy(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("name", ["polls", "run-management", "db2-procedures"])
+def test_the_polls_of_the_docs_are_valid(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (REPOSITORY / "docs" / f"{name}.md").read_text()
+    blocks = [dedent(each) for each in re.findall(r"```\w+\n(.*?)```", page, re.DOTALL)]
+    polls = [each for each in blocks if "watermark: " in each and "technology: " in each]
+    assert polls
+    (tmp_path / "legacy").mkdir()
+    for each in blocks:
+        if "legacy/run_requests.sql" in each:
+            (tmp_path / "legacy" / "run_requests.sql").write_text(each)
+    with configured(monkeypatch, tmp_path, derby("opsdb") + derby("salesdb")):
+        for text in polls:
+            (tmp_path / "legacy" / "polls.yaml").write_text(text)
+            loaded = load_polls(tmp_path)
+            assert (loaded.problems, len(loaded.polls)) == ((), 1)
 
 
 def test_the_command_shows_what_a_poll_would_report(
