@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import logging
 import smtplib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email import message_from_string
 from email.message import Message
 from email.mime.multipart import MIMEMultipart
 from email.mime.text import MIMEText
+from threading import Thread
 from typing import Any, cast
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 from uuid import uuid4
@@ -38,6 +39,7 @@ from headrace.severity import Severity
 from headrace.variables import UnsetVariable, url_with_variables
 
 MAX_SECONDS = 15.0  # seconds for a delivery; a shorter limit
+MAIL_SECONDS = 60.0  # for all of a mail's commands, each of which has a limit for every read only
 _ANSWER_SECONDS = 12.0  # would send duplicates to services that are slow to confirm
 _TYPES = {
     Severity.INFO: apprise.NotifyType.INFO,
@@ -68,7 +70,7 @@ def deliver(destination: Destination, address: str, rendered: RenderedNotificati
         return
     service = _service(url, _known_by(destination, rendered), destination)
     if type(service) is NotifyEmail:
-        _mail(service, rendered)
+        _within(MAIL_SECONDS, f"the mail server {service.smtp_host}", lambda: _mail(service, rendered))
     elif type(service) is NotifyOpsgenie and rendered.ends_thread:
         _close(service, rendered)
     elif type(service) is NotifyOpsgenie:
@@ -179,6 +181,28 @@ def _close(service: NotifyOpsgenie, rendered: RenderedNotification) -> None:
         raise NotDelivered(f"Opsgenie {error}") from error
     if not answer.is_success:
         raise NotDelivered(f"Opsgenie does not close the alert: error={answer.status}")
+
+
+def _within(seconds: float, who: str, send: Callable[[], None]) -> None:
+    """Send in a thread, which is left behind at the limit. Raises NotDelivered.
+
+    What it still delivers then is known by its Message-ID when it is sent again.
+    """
+    failures: list[Exception] = []
+
+    def run() -> None:
+        try:
+            send()
+        except Exception as error:
+            failures.append(error)
+
+    thread = Thread(target=run, name="headrace-mail", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        raise NotDelivered(f"{who} has not answered completely within {seconds:.0f} s")
+    if failures:
+        raise failures[0]
 
 
 class _MailServer(AppriseSMTPController):

@@ -14,15 +14,19 @@ from headrace.outgoing import NoAnswer, fetch
 
 
 @contextmanager
-def dripping(first: bytes, then: bytes) -> Iterator[str]:
-    """A server that answers with some bytes, and then sends others one at a time, until its caller hangs up."""
+def dripping(first: bytes, then: bytes, *, greets: bool = False) -> Iterator[str]:
+    """A server that answers with some bytes, and then sends others one at a time, until its caller hangs up.
+
+    greets: it does not wait for a request.
+    """
     with socket.create_server(("127.0.0.1", 0)) as server:
         gone = threading.Event()
 
         def serve() -> None:
             caller, _ = server.accept()
             with caller:
-                caller.recv(65_536)
+                if not greets:
+                    caller.recv(65_536)
                 caller.sendall(first)
                 try:
                     while not gone.wait(0.05):

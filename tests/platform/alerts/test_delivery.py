@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
@@ -22,6 +23,7 @@ from headrace.alerts.records import NotDelivered, RenderedNotification
 from headrace.alerts.rules import Destination
 from headrace.severity import Severity
 from tests.platform.alerts.making import OFTEN
+from tests.platform.test_outgoing import dripping
 
 Asked = tuple[str, str, dict[str, Any]]  # path, authorization, body
 RENDERED = RenderedNotification(
@@ -143,6 +145,16 @@ def test_what_is_no_more_than_news_leaves_for_opsgenie_too(pager: list[Asked]) -
     there = to("opsgenie://a39a0f0e-aaaa-bbbb-cccc-1234567890ab")
     deliver(there, "", replace(RENDERED, severity=Severity.INFO))
     assert [path for path, _, _ in pager] == ["/v2/alerts"]
+
+
+def test_a_mail_server_that_never_ends_its_greeting_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headrace.alerts.delivery.MAIL_SECONDS", 1.0)
+    with dripping(b"220-mail.example.com\r\n", b"220-\r\n", greets=True) as url:
+        there = to(f"mailto://127.0.0.1:{urlsplit(url).port}?from=a@example.com&to=b@example.com")
+        with pytest.raises(
+            NotDelivered, match=r"the mail server 127\.0\.0\.1 has not answered completely within 1 s"
+        ):
+            deliver(there, "", RENDERED)
 
 
 def test_what_opsgenie_does_not_close_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
