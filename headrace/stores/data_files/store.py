@@ -97,7 +97,7 @@ class DataFileStore:
         """
         return (
             len(version.segments) < _MAX_SEGMENTS
-            and version.location.startswith(f"{self.location(version.dataset, version.tag, output.location)}")
+            and version.location.startswith(self.location(version.dataset, version.tag, output.location))
             and (version.format, version.metadata.get("options"))
             == (output.format, reader_options(output, len(columns)))
             and [(each.name, each.type) for each in version.columns]
