@@ -38,11 +38,16 @@ class Database:
         self._java = java
 
     def query(
-        self, sql: str, values: Sequence[Value] = (), max_rows: int | None = None
+        self,
+        sql: str,
+        values: Sequence[Value] = (),
+        max_rows: int | None = None,
+        seconds: int | None = None,
     ) -> list[dict[str, Value]]:
         """Return the rows of a query, with `?` for each value; columns are named as the database labels them.
 
-        Times with a zone are aware, all others are not. Raises StatementFailed, StoreUnavailable.
+        Times with a zone are aware, all others are not. seconds: after which the database cancels the query. Raises
+        StatementFailed, StoreUnavailable.
         """
         with explained(self.connection):
             statement = self._java.prepareStatement(sql)
@@ -51,6 +56,8 @@ class Database:
                     self._bind(statement, place, value)
                 if max_rows is not None:
                     statement.setMaxRows(max_rows)
+                if seconds is not None:
+                    statement.setQueryTimeout(seconds)
                 found = statement.executeQuery()
                 shape = found.getMetaData()
                 columns = [

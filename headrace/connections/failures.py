@@ -27,6 +27,11 @@ _UNREACHABLE = re.compile(
     r"Connection reset|has been closed",
     re.IGNORECASE,
 )
+_CANCELLED = (
+    "57014",
+    "XCL52",
+    "HYT00",
+)  # SQLSTATEs of a limit of time: PostgreSQL's and Db2's, Derby's, ODBC's
 _NO_DATABASE = ("08", "3D", "XJ004")  # SQLSTATEs: no connection, unknown database
 
 
@@ -75,6 +80,12 @@ def meaning(
         return StoreUnavailable(
             f"{connection.dialect.name} refuses the user of the connection {name}: {cause}. Correct `user`, and "
             f"`password_file` or HEADRACE_CONNECTIONS__{name.upper()}__PASSWORD."
+        )
+    if state in _CANCELLED or "SQLTimeoutException" in text:
+        return StatementFailed(
+            f"{connection.dialect.name} cancelled a statement of the connection {name}, which took too long: {cause}. "
+            "Let an index serve it, or wait for a lock to be released.",
+            state,
         )
     if state.startswith(_NO_DATABASE) or _UNREACHABLE.search(text):
         return StoreUnavailable(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Watermark = datetime | int | str | Decimal
 MAX_ROWS = 2_000  # of one poll: a cell of a database costs a call of the JVM
 MAX_PAGES = 20  # of one poll
+_QUERY_SECONDS = 20  # of a database
 _ANSWER_SECONDS = 20.0  # of one page; no page is begun after as many
 
 
@@ -48,7 +49,7 @@ def read_rows(poll: Poll, watermark: Watermark, session: Callable[[], SparkSessi
     assert poll.query is not None  # noqa: S101
     sql, count = bound(poll.query)
     with opened(connection(poll.connection), session()) as database:
-        rows = database.query(sql, [watermark] * count, MAX_ROWS)
+        rows = database.query(sql, [watermark] * count, MAX_ROWS, _QUERY_SECONDS)
     return Rows([{name.lower(): value for name, value in row.items()} for row in rows], len(rows) == MAX_ROWS)
 
 

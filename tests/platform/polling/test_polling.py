@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 
 from headrace.cli import app
 from headrace.connections.database import Database
+from headrace.connections.failures import StatementFailed
 from headrace.database.connection import transaction
 from headrace.orchestration.completions.intake import take_in
 from headrace.orchestration.completions.opening import folder_at
@@ -371,6 +372,19 @@ def test_an_endpoint_that_never_ends_its_answer_does_not_hold_the_poll(
         slow = poll.model_copy(update={"url": f"{url}?after={{watermark}}&key=hidden"})
         with pytest.raises(PollFailed, match=r"127.0.0.1:\d+/r has not answered completely within 1 s$"):
             run_poll(slow, PollState(0), pytest.fail, None, datetime.now(UTC))
+
+
+def test_a_query_that_takes_too_long_is_cancelled(
+    queue: Database, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.polling.reading._QUERY_SECONDS", 1)
+    columns = "pg_catalog.pg_attribute" if queue.dialect.name == "PostgreSQL" else "sys.syscolumns"
+    slow = f"SELECT count(*) AS changed_at FROM {columns} a, {columns} b, {columns} c, {columns} d"  # noqa: S608
+    poll = POLL.model_copy(update={"query": f"{slow} WHERE 1 = :watermark", "since": 1})
+    with pytest.raises(
+        StatementFailed, match="cancelled a statement of the connection crm, which took too long"
+    ):
+        run_poll(poll, PollState(1), lambda: spark, None, datetime.now(UTC))
 
 
 @pytest.fixture
