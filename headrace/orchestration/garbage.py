@@ -24,9 +24,24 @@ from headrace.stores.tags import begun
 
 _LOG = logging.getLogger(__name__)
 GRACE = timedelta(days=1)
-_DATASETS = """
-SELECT full_name, metadata_json ->> 'warehouse' AS base_uri, metadata_json ->> 'store' AS store, known.*
-FROM catalog.dataset
+# The versions of a dataset that was renamed stay in the place of its former key, which may be another's by now.
+_PLACES = """
+WITH named AS (
+    SELECT dataset_id, full_name, full_name AS key FROM catalog.dataset WHERE organisation_id = %(organisation)s
+    UNION
+    SELECT dataset_id, full_name, named.name
+    FROM catalog.dataset_name named
+    JOIN catalog.dataset USING (dataset_id)
+    WHERE named.organisation_id = %(organisation)s
+      AND named.namespace = %(namespace)s
+      AND named.name ~ '^[A-Za-z_][A-Za-z0-9_]*/[A-Za-z_][A-Za-z0-9_]*$' -- other names that were reported are no places
+)
+SELECT place.key, place.datasets, own.metadata_json ->> 'warehouse' AS base_uri,
+       own.metadata_json ->> 'store' AS store, known.*
+FROM (
+    SELECT key, array_agg(dataset_id) AS ids, array_agg(full_name) AS datasets FROM named GROUP BY key
+) place
+LEFT JOIN catalog.dataset own ON own.organisation_id = %(organisation)s AND own.full_name = place.key
 CROSS JOIN LATERAL (
     SELECT coalesce(array_agg(DISTINCT version_tag) FILTER (WHERE expired_at IS NULL), '{}')
                || coalesce(array_agg(DISTINCT segment ->> 'tag') FILTER (WHERE expired_at IS NULL), '{}') AS tags,
@@ -41,17 +56,9 @@ CROSS JOIN LATERAL (
     LEFT JOIN catalog.expired_version expired USING (dataset_version_id)
     -- The rows of an expired version stay while another one has them, which was appended to it.
     LEFT JOIN LATERAL jsonb_array_elements(version.metadata_json -> 'appended_to') AS segment ON TRUE
-    WHERE version.dataset_id = dataset.dataset_id
-       OR version.dataset_id IN (
-           -- The versions of a dataset that was renamed stay in the directory of its former key.
-           SELECT named.dataset_id FROM catalog.dataset_name named
-           WHERE named.organisation_id = dataset.organisation_id
-             AND named.namespace = %(namespace)s
-             AND named.name = dataset.full_name
-       )
+    WHERE version.dataset_id = ANY (place.ids)
 ) known
-WHERE organisation_id = %(organisation)s
-ORDER BY full_name
+ORDER BY place.key
 """
 _ROWS_DELETED = """
 UPDATE catalog.expired_version expired SET rows_deleted_at = now()
@@ -65,12 +72,7 @@ SELECT full_name, array_agg(DISTINCT version_tag) AS tags
 FROM catalog.expired_version expired
 JOIN catalog.dataset_version version USING (dataset_version_id)
 JOIN catalog.dataset USING (dataset_id)
-WHERE expired.organisation_id = %(organisation)s
-  AND rows_deleted_at IS NULL
-  -- The versions of a dataset that was renamed are in the directory of its former key.
-  AND NOT EXISTS (
-      SELECT FROM catalog.dataset_name named
-      WHERE named.dataset_id = dataset.dataset_id AND named.namespace = %(namespace)s AND named.name <> full_name)
+WHERE expired.organisation_id = %s AND rows_deleted_at IS NULL
 GROUP BY full_name
 """
 _OLDEST_RUNNING = """
@@ -84,10 +86,12 @@ WHERE organisation_id = %s AND state = 'RUNNING'
 class Garbage:
     """Rows in a store that no version has: their tag and place, when their write began, their size in bytes.
 
-    expired: an expired version had them. base_uri: of the dataset's versions, if it is not the configured warehouse.
+    dataset: the key in whose place they are; present_keys: of the datasets that have or had this key. expired: an
+    expired version had them. base_uri: of the dataset's versions, if it is not the configured warehouse.
     """
 
     dataset: str
+    present_keys: tuple[str, ...]
     tag: str
     store: str
     base_uri: str | None
@@ -116,11 +120,11 @@ def garbage(
             before, running["start_ts"].replace(microsecond=0)
         )  # tags have a resolution of one second
     found: list[Garbage] = []
-    for row in _known_tags(engine):
+    for row in _places(engine):
         try:
             found += _of_dataset(stores, row, before)
         except StoreUnavailable as error:
-            _LOG.warning("%s was not looked at: %s", row["full_name"], error)
+            _LOG.warning("%s was not looked at: %s", row["key"], error)
     return found
 
 
@@ -128,8 +132,8 @@ def expired_rows(engine: Engine, stores: OpenStores, datasets: Collection[str]) 
     """Return the rows of expired versions of these datasets, however new."""
     return [
         each
-        for row in _known_tags(engine)
-        if row["full_name"] in datasets
+        for row in _places(engine)
+        if not set(row["datasets"]).isdisjoint(datasets)
         for each in _in_stores(stores, row, row["places"])
         if each.expired
     ]
@@ -148,7 +152,8 @@ def delete(engine: Engine, stores: OpenStores, found: Sequence[Garbage]) -> list
         try:
             some = list(garbage_of)
             if any(each.expired for each in some):
-                update_references(engine, dataset, lambda: stores.session)
+                for key in some[0].present_keys:
+                    update_references(engine, key, lambda: stores.session)
             for each in some:
                 stores.named(each.store).delete(each.dataset, each.tag, each.base_uri)
                 if each.expired:
@@ -163,30 +168,34 @@ def delete(engine: Engine, stores: OpenStores, found: Sequence[Garbage]) -> list
 def record_gone(engine: Engine, stores: OpenStores) -> None:
     """Record that expired versions have no rows any more, where a process that deleted them died before it could."""
     with transaction(engine) as cursor:
-        left = {row["full_name"]: row["tags"] for row in cursor.execute(_ROWS_LEFT, _asked()).fetchall()}
-    for row in _known_tags(engine) if left else ():
-        tags = set(left.get(row["full_name"], ())) - set(row["tags"])
-        if not tags or any(store not in STORES for store, _ in row["places"]):
-            continue
+        rows = cursor.execute(_ROWS_LEFT, [current_context().organisation_id]).fetchall()
+    gone = {row["full_name"]: set(row["tags"]) for row in rows}
+    for row in _places(engine) if gone else ():
+        of_place = gone.keys() & set(row["datasets"])
         try:
-            tags -= {each.tag for each in _in_stores(stores, row, row["places"])}
+            there = {each.tag for each in _in_stores(stores, row, row["places"])} if of_place else set()
         except ResourceError as error:
-            _LOG.warning("%s was not looked at: %s", row["full_name"], error)
-            continue
-        for tag in tags:
-            with transaction(engine) as cursor:
-                cursor.execute(_ROWS_DELETED, [current_context().organisation_id, tag])
-
-
-def _known_tags(engine: Engine) -> list[dict[str, Any]]:
-    """Return all datasets with their place, and the tags of their versions, expired or not."""
+            _LOG.warning("%s was not looked at: %s", row["key"], error)
+            there = set(row["expired_tags"])
+        if any(store not in STORES for store, _ in row["places"]):
+            there = set(row["expired_tags"])
+        for dataset in of_place:
+            gone[dataset] -= {*there, *row["tags"]}
     with transaction(engine) as cursor:
-        return cursor.execute(_DATASETS, {**_asked(), "files": FILES_STORE}).fetchall()
+        for tag in set().union(*gone.values()):
+            cursor.execute(_ROWS_DELETED, [current_context().organisation_id, tag])
 
 
-def _asked() -> dict[str, object]:
+def _places(engine: Engine) -> list[dict[str, Any]]:
+    """Return the keys that datasets have or had, and the tags of the versions that may be in the place of each."""
     context = current_context()
-    return {"organisation": context.organisation_id, "namespace": own_namespace(context.organisation)}
+    asked = {
+        "organisation": context.organisation_id,
+        "namespace": own_namespace(context.organisation),
+        "files": FILES_STORE,
+    }
+    with transaction(engine) as cursor:
+        return cursor.execute(_PLACES, asked).fetchall()
 
 
 def _of_dataset(stores: OpenStores, row: Mapping[str, Any], before: datetime) -> list[Garbage]:
@@ -200,12 +209,13 @@ def _in_stores(
 ) -> Iterator[Garbage]:
     """Yield rows that no version has, or expired ones only. places: each a store and the base of the versions there."""
     for store, base_uri in dict.fromkeys(map(tuple, places)):
-        for tag in stores.named(store).tags(row["full_name"], base_uri) if store in STORES else ():
+        for tag in stores.named(store).tags(row["key"], base_uri) if store in STORES else ():
             if tag in row["tags"]:
                 continue
-            stored = stores.named(store).stored(row["full_name"], tag, base_uri)
+            stored = stores.named(store).stored(row["key"], tag, base_uri)
             yield Garbage(
-                row["full_name"],
+                row["key"],
+                tuple(row["datasets"]),
                 tag,
                 store,
                 base_uri,

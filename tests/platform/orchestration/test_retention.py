@@ -16,7 +16,7 @@ from headrace.catalog.records import DatasetRecord
 from headrace.cli import app
 from headrace.database.connection import transaction
 from headrace.openlineage.renames import follow_declarations
-from headrace.orchestration.garbage import delete, garbage
+from headrace.orchestration.garbage import delete, expired_rows, garbage, record_gone
 from headrace.publishing.expiry import expire_versions, rows_are_left
 from headrace.publishing.runs import attempt
 from headrace.queries.pointers import newest
@@ -92,6 +92,45 @@ def test_the_files_of_a_renamed_dataset_are_no_garbage_if_its_former_key_is_decl
     register(engine, [DatasetRecord("shop/numbers", "parquet")])
     assert published.tag in store.tags("shop/numbers")
     assert published.tag not in {each.tag for each in garbage(engine, stores, now=LATER)}
+
+
+def rename(engine: Engine) -> None:
+    """Declare shop/numbers under another key."""
+    keep = {"keep": {"versions": 1}}
+    renamed = DatasetRecord("shop/figures", "parquet", renamed_from="shop/numbers", metadata=keep)
+    follow_declarations(engine, [renamed])
+    register(engine, [renamed])
+
+
+def test_expired_rows_of_a_renamed_dataset_are_deleted_from_the_place_of_its_former_key(
+    two_versions: tuple[str, str], stores: OpenStores, engine: Engine
+) -> None:
+    first, second = two_versions
+    rename(engine)
+    assert stores.named("files").tags("shop/numbers") == sorted(two_versions)
+
+    expire_versions(engine)
+    found = expired_rows(engine, stores, {"shop/figures"})
+    assert [each.tag for each in found] == [first]
+    delete(engine, stores, found)
+
+    assert stores.named("files").tags("shop/numbers") == [second]
+    assert not rows_are_left(engine)
+
+
+def test_a_killed_deletion_of_a_renamed_dataset_is_recorded_once_its_rows_are_gone(
+    two_versions: tuple[str, str], stores: OpenStores, engine: Engine
+) -> None:
+    first, _ = two_versions
+    rename(engine)
+    expire_versions(engine)
+    record_gone(engine, stores)
+    assert rows_are_left(engine)
+
+    stores.named("files").delete("shop/numbers", first)
+    record_gone(engine, stores)
+
+    assert not rows_are_left(engine)
 
 
 @pytest.fixture
