@@ -172,6 +172,9 @@ class Segment:
 
 
 APPENDED_TO = "appended_to"  # of a version's metadata: the earlier segments that it has, too
+SCHEMA_AT = (
+    "schema_at"  # of the metadata of a rewritten version: when the version that it replaces got its columns
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +216,12 @@ class Version:
     def store(self) -> str:
         """The name of the store that holds it."""
         return str(self.metadata.get("store", FILES_STORE))
+
+    @property
+    def schema_at(self) -> datetime:
+        """Since when its partition has its columns: those of the latest are the dataset's."""
+        rewritten = self.metadata.get(SCHEMA_AT)
+        return self.created_at if rewritten is None else datetime.fromisoformat(rewritten)
 
     @property
     def segments(self) -> tuple[Segment, ...]:

@@ -22,7 +22,7 @@ from sqlglot.errors import SqlglotError
 
 from headrace.catalog.column_lineage import ColumnLineage, ColumnSource, LineageOfOutput, Subtype, is_field
 from headrace.catalog.locators import RelationLocator, locator_metadata
-from headrace.catalog.records import APPENDED_TO, Outcome, Publication, VersionDraft
+from headrace.catalog.records import APPENDED_TO, SCHEMA_AT, Outcome, Publication, VersionDraft
 from headrace.catalog.sensitivity import INHERITED
 from headrace.publishing.erasure import (
     Erasure,
@@ -409,6 +409,7 @@ def _rewritten(stores: OpenStores, affected: AffectedVersion, erasure: Erasure) 
         fingerprint=version.fingerprint,
         metadata={
             **{name: value for name, value in version.metadata.items() if name != APPENDED_TO},
+            SCHEMA_AT: version.schema_at.isoformat(),
             "options": dict(written.read_options),
             **locator_metadata(version.store, written.locator),
         },

@@ -13,8 +13,8 @@ from sqlalchemy import Engine
 
 from headrace.catalog.column_lineage import LineageOfOutput
 from headrace.catalog.locators import locator_metadata
-from headrace.catalog.records import APPENDED_TO, Column, Outcome, Version, VersionDraft
-from headrace.catalog.schema import classify
+from headrace.catalog.records import APPENDED_TO, SCHEMA_AT, Column, Outcome, Version, VersionDraft
+from headrace.catalog.schema import classify, sensitive
 from headrace.catalog.sensitivity import INHERITED
 from headrace.execution.code_state import code_state
 from headrace.execution.failures import SchemaChangeRefused
@@ -25,6 +25,7 @@ from headrace.execution.plan import OutputPlan, ProcessPlan
 from headrace.project import project_root
 from headrace.publishing.runs import Attempt
 from headrace.queries.pointers import newest
+from headrace.queries.versions import published as published_rows_of
 from headrace.stores.capabilities import Capability
 from headrace.stores.columns import conformed
 from headrace.stores.protocol import AppendingStore, Store
@@ -108,11 +109,15 @@ def _is_appendable(
     output_format: OutputFormat,
     columns: Sequence[Column],
 ) -> bool:
-    """Return True if the store can keep the rows of the version as they are: a new check might set some aside."""
+    """Return True if the store can keep the rows of the version as they are.
+
+    A new check might set some aside, and the log of a table has the bounds of a column that has become sensitive.
+    """
     return (
         addition.to.store == output.store
         and Capability.APPEND in STORES.get(output.store).capabilities
         and not any(check.quarantine for check in output.record.checks)
+        and sensitive(columns).isdisjoint(addition.bounded)
         and cast(AppendingStore, store).can_append(addition.to, output_format, columns)
     )
 
@@ -184,6 +189,9 @@ def refuse_breaking_change(engine: Engine, output: OutputPlan, frame: DataFrame)
     published = newest(engine, output.record.key)
     if published is None or output.allow_breaking:
         return
+    if SCHEMA_AT in published.metadata:  # an erasure has rewritten a partition, which may be an old one
+        rows = published_rows_of(engine, [output.record.key])
+        published = max((row.version for row in rows), key=lambda each: each.schema_at)
     breaking = classify(published.columns, columns).breaking
     if breaking:
         raise SchemaChangeRefused(

@@ -45,11 +45,11 @@ def conformed(df: DataFrame, declared: Sequence[Column], dataset: str) -> tuple[
 
 
 def merged_columns(versions: Sequence[Version]) -> tuple[Column, ...]:
-    """Return the columns of the newest version, then those that only older ones have.
+    """Return the columns of the version with the newest ones, then those that only others have.
 
     Raises SchemaMismatch naming the versions if a column has types that do not widen to the newest one's.
     """
-    newest_first = sorted(versions, key=lambda v: (v.created_at, v.tag), reverse=True)
+    newest_first = sorted(versions, key=lambda v: (v.schema_at, v.tag), reverse=True)
     merged: dict[str, tuple[Column, Version]] = {}
     for version in newest_first:
         for column in version.columns:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headrace.nouns import counted
 from headrace.terminal.arguments import AsJson, examples
+from headrace.terminal.errors import complain
 from headrace.terminal.output import ago, emit, show, size, table
+
+if TYPE_CHECKING:
+    from headrace.orchestration.garbage import Garbage
+    from headrace.publishing.expiry import RetainedVersion
 
 app = typer.Typer()
 
@@ -47,6 +53,7 @@ def retention(
     if dataset is not None:
         versions = retained_versions(engine, dataset)
         found: list[garbage.Garbage] = []
+        failed = 0
     else:
         stores = open_stores()
         versions = expire_versions(engine) if delete else expiring_versions(engine)
@@ -55,10 +62,30 @@ def retention(
             with dagster_instance() as instance:
                 forget_erased_versions(engine, instance)
             garbage.record_gone(engine, stores)
-            found = garbage.delete(engine, stores, found)
+        removed = garbage.delete(engine, stores, found) if delete else found
+        failed = len(found) - len(removed)
+        found = removed
     if as_json:
-        emit({"versions": versions, "garbage": found, "deleted": delete})
-        return
+        emit({"versions": versions, "garbage": found, "deleted": delete, "failed": failed})
+    else:
+        _show(dataset, versions, found, delete=delete, failed=failed)
+    if failed:
+        complain(
+            f"rows at {counted(failed, 'place')} could not be deleted, as the warnings say; repeat the command "
+            "when that is corrected"
+        )
+        raise typer.Exit(1)
+
+
+def _show(
+    dataset: str | None,
+    versions: Sequence[RetainedVersion],
+    found: Sequence[Garbage],
+    *,
+    delete: bool,
+    failed: int,
+) -> None:
+    """Show versions with a rule and garbage, and in sum what was removed, or would be."""
     if versions:
         rows: list[tuple[object, ...]] = [
             (
@@ -89,7 +116,7 @@ def retention(
             for each in found
         ]
         show(table(["dataset", "tag", "rows of", "#size", "started", "location"], rows))
-    if not versions and not found:
+    if not versions and not found and not failed:
         typer.echo("Nothing to remove.")
         return
     expiring = (

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """Rows that come after those of a version."""
+    """Rows that come after those of a version. bounded: its columns whose bounds are known."""
 
     to: Version
     rows: DataFrame
+    bounded: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +94,15 @@ class Growing:
             computed,
             replace(intake.taken, watermark=watermark),
             self._continued(intake.new.values()),
-            Addition(intake.previous, rows) if intake.previous is not None and not intake.replaced else None,
+            self._addition(previous, rows),
         )
+
+    def _addition(self, previous: DataFrame | None, rows: DataFrame) -> Addition | None:
+        """Return the rows with the types that they have together with the previous ones, if all of these stay."""
+        if self.intake.previous is None or previous is None or self.intake.replaced:
+            return None
+        added = aligned(previous.where("FALSE"), rows)
+        return Addition(self.intake.previous, added, self.intake.bounded)
 
     def _merge(self) -> Growth:
         plan, intake = self.plan, self.intake

@@ -19,6 +19,7 @@ from headrace.execution.plan import ProcessPlan
 from headrace.execution.problems import GrowthChanged
 from headrace.publishing.pins import inputs_of_chain
 from headrace.queries.pointers import newest
+from headrace.queries.versions import version as detail
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Intake:
     previous: the published version, which is continued; None: everything is computed. present: the input's versions
     that count now, by partition ('' if it has none); new: those that the previous version has not taken in; replaced:
     those that it has taken in and that count no longer. taken: the record of the new version, apart from values.
+    bounded: the columns of the previous version whose bounds are known, unlike those of a sensitive one.
     """
 
     previous: Version | None
@@ -35,6 +37,7 @@ class Intake:
     new: Mapping[str, Version]
     replaced: Mapping[str, Version]
     taken: TakenIn
+    bounded: frozenset[str] = frozenset()
 
     @property
     def is_empty(self) -> bool:
@@ -105,6 +108,7 @@ def intake(
         new=new,
         replaced=replaced,
         taken=replace(before, versions=ids, code_versions=before.with_code(plan.record.code_version)),
+        bounded=_bounded(engine, previous) if previous is not None else frozenset(),
     )
 
 
@@ -117,6 +121,11 @@ def _present(plan: ProcessPlan, pinned: PinnedInputs) -> dict[str, Version]:
     return {
         f"{each.version.dataset} {each.version.partition or ''}".strip(): each.version for each in pinned.all
     }
+
+
+def _bounded(engine: Engine, previous: Version) -> frozenset[str]:
+    statistics = detail(engine, previous.dataset, previous.tag).statistics
+    return frozenset(name for name, known in statistics.items() if "min" in known)
 
 
 def _versions(engine: Engine, ids: Mapping[str, UUID]) -> dict[str, Version]:

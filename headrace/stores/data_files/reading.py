@@ -84,7 +84,13 @@ def require_sizes(version: Version, sizes: Sequence[int]) -> None:
         raise corrupt(
             version,
             version.location,
-            f"it has {sum(sizes)} bytes in {len(sizes)} files, and had {version.byte_size} in {version.file_count}",
+            f"it has {sum(sizes)} bytes in {len(sizes)} files, and had {version.byte_size} in {version.file_count}"
+            + (
+                f", of {len(version.segments)} versions to which it was appended; `headrace materialize "
+                f"{version.dataset} --full-refresh` writes all of them again"
+                if len(version.segments) > 1
+                else ""
+            ),
         )
 
 

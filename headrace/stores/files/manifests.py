@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
-from itertools import takewhile
+from dataclasses import asdict
 from typing import Any
 
-from headrace.files.filesystem import StoredFile, TextFile, normalised
+from headrace.files.filesystem import TextFile, normalised
 from headrace.files.opening import files_for
 from headrace.queries.rows import PublishedRow
 from headrace.spark.failures import explained
@@ -56,11 +55,11 @@ def _updated(row: PublishedRow, folder: str, session: LazySession) -> Reference:
     behind = earlier is None or not _is_of(earlier, row)
     if behind:
         stored = [
-            replace(file, name=f"{each.location}/{file.name}")
+            (f"{each.location}/{file.name}", file.byte_size)
             for each in row.version.segments
             for file in files_for(each.location, session).data_files(each.location)
         ]
-        require_sizes(row.version, [file.byte_size for file in stored])
+        require_sizes(row.version, [byte_size for _, byte_size in stored])
         content = json.dumps(_content(row, stored), indent=2, default=str)
         files.replace_text(location, f"{content}\n", earlier)
     return Reference(row.dataset, row.partition, row.version.tag, location, behind)
@@ -88,30 +87,24 @@ def _is_of(manifest: TextFile, row: PublishedRow) -> bool:
     )
 
 
-def _content(row: PublishedRow, stored: Sequence[StoredFile]) -> dict[str, Any]:
-    """Return the manifest. stored: the files, named by their absolute paths."""
+def _content(row: PublishedRow, stored: Sequence[tuple[str, int]]) -> dict[str, Any]:
+    """Return the manifest. stored: the path and size of each file.
+
+    A version that was appended to others has no directory of its own: the files of some of them may be no version's.
+    """
     version = row.version
-    location = _common_directory([each.location for each in version.segments])
     return {
         "dataset": version.dataset,
         "partition": version.partition,
         "tag": version.tag,
-        "location": location,
+        "location": version.location if len(version.segments) == 1 else None,
         "format": version.format,
         "options": dict(version.metadata.get("options") or {}),
         "columns": [asdict(column) for column in version.columns],
         "row_count": version.row_count,
         "byte_size": version.byte_size,
         "checksum": version.checksum,
-        "files": [
-            {"name": file.name.removeprefix(f"{location}/"), "byte_size": file.byte_size} for file in stored
-        ],
+        "files": [{"path": path, "byte_size": byte_size} for path, byte_size in stored],
         "generation": row.generation,
         "published_at": row.published_at.isoformat(timespec="seconds"),
     }
-
-
-def _common_directory(locations: Sequence[str]) -> str:
-    """Return the deepest directory that contains them all: the location itself, if there is one."""
-    levels = zip(*(location.split("/") for location in locations), strict=False)
-    return "/".join(names[0] for names in takewhile(lambda names: len(set(names)) == 1, levels))

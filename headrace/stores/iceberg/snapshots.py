@@ -175,16 +175,12 @@ def forget(table: Table, tag: str) -> None:
 def forget_old(table: Table) -> None:
     """Forget the oldest snapshots once there are many, since every commit reads and writes those of the whole table.
 
-    That of `main` stays, those of versions that are not published yet, and those that other programs have committed or
-    tagged. A forgotten version is staged again when it is published again.
+    That of `main` stays, and those that other programs have committed or tagged. A forgotten version without partitions
+    is staged again when it is published again.
     """
     if len(table.snapshots()) < _MAX_SNAPSHOTS:
         return
-    staying = {
-        ref.snapshot_id
-        for name, ref in table.refs().items()
-        if ref.snapshot_ref_type == SnapshotRefType.BRANCH or not is_tag(name)
-    }
+    staying = {ref.snapshot_id for name, ref in table.refs().items() if not is_tag(name)}
     oldest_first = sorted(table.snapshots(), key=lambda each: each.sequence_number or 0)
     gone = [
         each
@@ -254,9 +250,9 @@ def _use_schema(
 
 
 def _as_tag(table: Table, tag: str) -> tuple[TableUpdate, ...]:
-    """Return the updates that turn a version's branch into a tag."""
-    ref = table.refs()[tag]
-    if ref.snapshot_ref_type == SnapshotRefType.TAG:
+    """Return the updates that turn a version's branch into a tag; none if the table has forgotten it."""
+    ref = table.refs().get(tag)
+    if ref is None or ref.snapshot_ref_type == SnapshotRefType.TAG:
         return ()
     return (
         updates.remove_ref(tag),

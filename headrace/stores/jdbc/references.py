@@ -74,8 +74,9 @@ def _show(database: Database, place: Place, versions: Sequence[Version]) -> set[
     if shown is not None and not behind and shown.count(_own_mark(place)) == len(marks):
         return set()
     tables = by_table(place.connection, versions)
+    known = database.relations(place.schema, place.prefix)
     for table, (version, *_) in tables.items():
-        if table.name not in database.relations(table.schema, table.name):
+        if table.name not in known and table.name not in database.relations(table.schema, table.name):
             raise StoreUnavailable(
                 f"The table {place.connection.dialect.written((table.schema, table.name))} of {version.dataset} "
                 f"version {version.tag} is gone from the connection {place.connection.name}. Roll back to another "

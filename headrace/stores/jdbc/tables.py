@@ -137,8 +137,19 @@ def published_query(
     columns: Sequence[Column],
     marks: Sequence[str],
 ) -> str:
-    """Return the query of the view of versions, by table; see `references`. Columns that a version lacks are null."""
+    """Return the query of the view of versions, by table; see `references`. Columns that a version lacks are null.
+
+    Raises SchemaMismatch for columns that the database cannot have together.
+    """
     dialect = connection.dialect
+    own_names: dict[str, str] = {}
+    for column in columns:
+        other = own_names.setdefault(dialect.column(column.name), column.name)
+        if other != column.name:
+            raise SchemaMismatch(
+                f"Partitions have the columns {other} and {column.name}, which are one in {dialect.name}. Materialize "
+                "the partitions with the former name again."
+            )
     selects = []
     for table, versions in tables.items():
         own = {column.name for column in versions[0].columns}

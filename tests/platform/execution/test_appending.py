@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine
 
@@ -370,6 +372,61 @@ def test_rows_are_written_together_if_those_before_cannot_stay(
 
     assert len(now.version.segments) == 1
     assert (now.version.row_count, now.quarantine_rows) in [(3, 0), (2, 1)]
+
+
+@pytest.mark.parametrize("store", ["files", "iceberg", "delta"])
+def test_rows_of_a_narrower_type_are_appended_as_the_wider_one(
+    store: str, tmp_path: Path, engine: Engine, spark: SparkSession
+) -> None:
+    text = BY_PARTITION.replace("checks: [{unique", f"output: {{store: {store}}}\n  checks: [{{unique")
+    shop = project(tmp_path, engine, text)
+    feed = Feed(engine, tmp_path, "shop/feed", COLUMNS)
+    feed.publish([row(1, 1, 10)], "2026-01-01")
+    run(shop)
+    narrower = project(
+        tmp_path, engine, text.replace("amount * 1 AS amount", "CAST(amount AS int) AS amount")
+    )
+    feed.publish([row(2, 1, 20)], "2026-01-02")
+    run(narrower)
+
+    now = version(engine, "shop/ledger").version
+    assert len(now.segments) == 2
+    assert {column.name: column.type for column in now.columns}["amount"] == "bigint"
+    assert stored(engine, "shop/ledger") == [row(1, 1, 10), row(2, 1, 20)]
+
+
+def test_rows_are_written_together_when_a_column_becomes_sensitive(tmp_path: Path, engine: Engine) -> None:
+    columns = "schema: {columns: {day: date, id: bigint, amount: AMOUNT}}\n  checks: [{unique"
+    text = BY_PARTITION.replace("checks: [{unique", columns)
+    feed = Feed(engine, tmp_path, "shop/feed", COLUMNS)
+    found = []
+    for day, amount in (1, "bigint"), (2, "{type: bigint, tags: [pii]}"), (3, "{type: bigint, tags: [pii]}"):
+        shop = project(tmp_path, engine, text.replace("AMOUNT", amount))
+        feed.publish([row(day, 1, 10)], f"2026-01-0{day}")
+        run(shop)
+        found.append(len(version(engine, "shop/ledger").version.segments))
+
+    assert found == [1, 1, 2]
+
+
+def test_the_manifest_of_an_appended_version_names_its_files_and_no_directory(
+    tmp_path: Path, engine: Engine
+) -> None:
+    shop = project(tmp_path, engine)
+    feed = Feed(engine, tmp_path, "shop/feed", COLUMNS)
+    manifests = []
+    for day in (1, 2):
+        feed.publish([row(day, 1, 10)], f"2026-01-0{day}")
+        run(shop)
+        text = (tmp_path / "home/warehouse/shop/ledger/_published/current.json").read_text()
+        manifests.append(json.loads(text))
+
+    first, second = manifests
+    assert first["location"] == version(engine, "shop/ledger", first["tag"]).version.location
+    assert second["location"] is None
+    paths = [each["path"] for each in second["files"]]
+    assert paths[0] == first["files"][0]["path"]
+    assert sum(pq.read_metadata(path.removeprefix("file:")).num_rows for path in paths) == 2
 
 
 def test_rows_are_written_together_after_many_appends(

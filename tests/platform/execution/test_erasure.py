@@ -202,6 +202,37 @@ attributes:
     assert [[tuple(row) for row in partition] for partition in found] == [[("a", 2)], [("b", 2)]]
 
 
+PARTS = """
+type: headrace.Dataset
+attributes:
+  key: crm/daily
+  OUTPUT
+  partitions: {type: static, keys: [a, b], column: day}
+  sql: SELECT day, id FROM VALUES ('a', 1), ('a', 2), ('b', 3) AS t (day, id) WHERE day = :partition_key
+"""
+
+
+@pytest.mark.parametrize("store", ["files", "iceberg", "delta"])
+def test_a_rewritten_partition_leaves_the_columns_of_the_dataset_as_they_were(
+    store: str, engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    before = PARTS.replace("OUTPUT", f"output: {{store: {store}}}")
+    after = before.replace("day, id FROM", "day, CAST(id AS bigint) AS id, 1 AS more FROM")
+    for text, key in (before, "a"), (after, "b"):
+        project = load_project(write_project(tmp_path, "crm", text), engine)
+        [result] = project.materialize("crm/daily", partitions=(key, key))
+        assert result.success
+
+    erased(engine, spark, "id = 1", "crm/daily")
+
+    versions = [row.version for row in published(engine, ["crm/daily"])]
+    read = stores(spark).read(versions)
+    assert read.columns == ["day", "id", "more"]
+    assert sorted(tuple(row) for row in read.collect()) == [("a", 2, None), ("b", 3, 1)]
+    [again] = project.materialize("crm/daily", partitions=("b", "b"))
+    assert again.success
+
+
 def test_quarantined_rows_are_erased_too(engine: Engine, spark: SparkSession, tmp_path: Path) -> None:
     declaration = """
 type: headrace.Dataset

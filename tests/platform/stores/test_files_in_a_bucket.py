@@ -116,7 +116,7 @@ def test_other_programs_read_what_the_manifest_lists(
     publish(engine, tmp_path, 3)
     service = S3FileSystem(endpoint_url=s3.url)
     manifest = json.loads(service.cat_file(f"{warehouse}/{ORDERS}/_published/current.json"))
-    files = [f"{manifest['location'].replace('s3a:', 's3:')}/{file['name']}" for file in manifest["files"]]
+    files = [file["path"].replace("s3a:", "s3:") for file in manifest["files"]]
     storage = {"aws_endpoint_url": s3.url, "aws_allow_http": "true", "aws_region": REGION}
     assert sorted(polars.read_parquet(files, storage_options=storage)["id"]) == [0, 1, 2]
     dataset = arrow.dataset([service._strip_protocol(file) for file in files], filesystem=service)

@@ -20,7 +20,7 @@ from pyiceberg.table.update import update_table_metadata
 from headrace.catalog.records import Column
 from headrace.stores.iceberg import snapshots
 from headrace.stores.iceberg.catalog import DATASET
-from headrace.stores.iceberg.snapshots import Staged, files_of, forget_old, set_main, stage
+from headrace.stores.iceberg.snapshots import Staged, files_of, forget_old, replace_files, set_main, stage
 
 
 @pytest.fixture
@@ -85,3 +85,7 @@ def test_the_oldest_snapshots_are_forgotten_and_what_is_read_stays(
     stage(table, forgotten, columns, paths[:4])
     set_main(table, forgotten)
     assert sorted(files_of(table, MAIN_BRANCH)) == paths[:4]
+
+    data_files = list(files_of(table, MAIN_BRANCH).values())
+    replace_files(table, columns, {tags[2]}, added=paths[:3], removed=data_files, rest=False)
+    assert sorted(files_of(table, MAIN_BRANCH)) == paths[:3]  # without a tag: the version was forgotten

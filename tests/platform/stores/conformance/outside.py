@@ -93,9 +93,8 @@ class Files(Outside):
         found: Rows = []
         for manifest_path in sorted(files.ls(f"{root}/{dataset}/_published", detail=False)):
             manifest = json.loads(files.cat_file(manifest_path))
-            location = manifest["location"].removeprefix("file:").removeprefix("s3a://")
             for each in manifest["files"]:
-                with files.open(f"{location}/{each['name']}", "rb") as file:
+                with files.open(each["path"].removeprefix("file:").removeprefix("s3a://"), "rb") as file:
                     parquet = pq.ParquetFile(file, coerce_int96_timestamp_unit="us")
                     found += parquet.read().to_pylist()
         return found
