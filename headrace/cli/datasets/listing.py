@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headrace.terminal.arguments import AsJson, Dataset, Partition, examples
-from headrace.terminal.output import ago, emit, facts, row_count_text, show, size, table
-from headrace.terminal.sla_cells import sla_status_text
+from headrace.terminal.dataset_cells import check_cells, column_cells, coverage, dataset_facts, version_cells
+from headrace.terminal.output import emit, show, table
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from headrace.queries.rows import DatasetDetail, DatasetRow, DatasetStatus, VersionRow
-    from headrace.slas.queries import SlaObjectiveStatus
+    from headrace.queries.rows import DatasetRow
 
 app = typer.Typer()
 
@@ -53,7 +49,7 @@ def datasets(
         emit({"datasets": found})
     elif found:
         rows = [
-            (row.key, row.description, row.partitions, row.owners, row.tags, _coverage(row)) for row in found
+            (row.key, row.description, row.partitions, row.owners, row.tags, coverage(row)) for row in found
         ]
         show(table(["dataset", "description", "partitions", "owners", "tags", "#columns known"], rows))
     else:
@@ -87,14 +83,14 @@ def show_dataset(dataset: Dataset, as_json: AsJson = False) -> None:
         emit({"dataset": detail, "status": dataset_status, "objectives": objectives})
         return
     show(
-        _facts(detail, dataset_status, objectives),
-        table(["column", "type", "null", "tags", "description"], _columns(detail)),
+        dataset_facts(detail, dataset_status, objectives),
+        table(["column", "type", "null", "tags", "description"], column_cells(detail)),
     )
     if detail.checks:
         show(
             table(
                 ["check", "kind", "column", "severity", "result", "description"],
-                _checks(detail, dataset_status),
+                check_cells(detail, dataset_status),
             )
         )
 
@@ -121,7 +117,7 @@ def versions(
         emit({"dataset": dataset, "versions": found})
     elif found:
         header = ["version", "partition", "outcome", "#rows", "#size", "#files", "written", "run", "remarks"]
-        show(table(header, [_version(row) for row in found]))
+        show(table(header, [version_cells(row) for row in found]))
         if len(found) == limit:
             typer.echo(f"Showing the newest {limit}; use --limit for more.")
     else:
@@ -135,113 +131,4 @@ def _matches(row: DatasetRow, domain: str | None, tag: str | None, owner: str | 
         (domain is None or row.key.startswith(f"{domain}/"))
         and (tag is None or (name in row.tags and (not equals or row.tags[name] == value)))
         and (owner is None or any(owner.lower() in each.lower() for each in row.owners))
-    )
-
-
-def _facts(
-    detail: DatasetDetail, dataset_status: DatasetStatus, objectives: list[SlaObjectiveStatus]
-) -> Table:
-    from headrace.api.links import links_to
-
-    several = f"{dataset_status.partition_count:,} partitions, " if dataset_status.partitions else ""
-    length = "of unknown size" if detail.byte_size is None else size(detail.byte_size)
-    amount = f"{several}{row_count_text(detail.row_count)}, {length}"
-    newest = f"newest {dataset_status.newest_tag}, {ago(dataset_status.newest_published_at)}"
-    return facts(
-        [
-            ("dataset", detail.key),
-            ("description", detail.description),
-            ("owners", detail.owners),
-            ("tags", detail.tags),
-            ("format", detail.format),
-            ("partitions", detail.partitions),
-            ("sla", _sla(detail)),
-            ("objectives", sla_status_text(dataset_status, objectives) if detail.sla else None),
-            ("published", f"{amount}, {newest}" if dataset_status.newest_tag else "nothing yet"),
-            (
-                "blocked",
-                f"{dataset_status.latest_tag}: {dataset_status.latest_reason}"
-                if dataset_status.failing
-                else None,
-            ),
-            ("pins", "\n".join(_pins(detail))),
-            ("made from", detail.upstream),
-            ("used by", detail.downstream),
-            ("column lineage", _lineage(detail)),
-            ("metadata", detail.metadata),
-            ("declared at", detail.declared_at),
-            ("page", links_to("datasets", detail.key).page),
-        ]
-    )
-
-
-def _coverage(row: DatasetRow | DatasetDetail) -> str | None:
-    return None if row.lineage_columns is None else f"{row.known_columns} of {row.lineage_columns}"
-
-
-def _lineage(detail: DatasetDetail) -> str | None:
-    covered = _coverage(detail)
-    return covered and f"{covered} columns known; `headrace lineage {detail.key}.COLUMN` traces one"
-
-
-def _sla(detail: DatasetDetail) -> str | None:
-    from headrace.slas.wording import describe_sla
-
-    return describe_sla(detail.sla) if detail.sla else None
-
-
-def _pins(detail: DatasetDetail) -> Iterator[str]:
-    for pin in detail.pins:
-        place = f" partition {pin.partition}" if pin.partition is not None else ""
-        reason = f": {pin.reason}" if pin.reason else ""
-        yield f"{pin.tag}{place} for {pin.consumer or 'everyone'}, by {pin.by} {ago(pin.at)}{reason}"
-
-
-def _columns(detail: DatasetDetail) -> Iterator[tuple[object, ...]]:
-    for column in detail.columns:
-        yield column.name, column.type, "yes" if column.nullable else "no", column.tags, column.description
-
-
-def _checks(detail: DatasetDetail, dataset_status: DatasetStatus) -> Iterator[tuple[object, ...]]:
-    for check in detail.checks:
-        severity = "quarantine" if check.quarantine else check.severity
-        yield (
-            check.name,
-            check.kind,
-            check.column,
-            severity,
-            _result(check.name, dataset_status),
-            check.description,
-        )
-
-
-def _result(check: str, dataset_status: DatasetStatus) -> str | None:
-    """Return the check status: FAIL for a blocked newest version, WARN for any published one."""
-    if check in dataset_status.failing:
-        return "FAIL"
-    if check in dataset_status.warning:
-        return "WARN"
-    return "PASS" if dataset_status.newest_tag else None
-
-
-def _version(row: VersionRow) -> tuple[object, ...]:
-    version = row.version
-    remarks = [
-        *(["published now"] if row.published else []),
-        *([f"expired {ago(version.expired_at)}"] if version.expired_at else []),
-        *([row.reason] if row.reason and version.outcome != "PUBLISHED" else []),
-        *([f"warning: {', '.join(row.warning)}"] if row.warning else []),
-        *([f"{row_count_text(row.quarantine_rows)} quarantined"] if row.quarantine_rows else []),
-    ]
-    run = str(version.run_id)[:8] if version.run_id else None
-    return (
-        version.tag,
-        version.partition,
-        version.outcome,
-        version.row_count,
-        size(version.byte_size),
-        version.file_count,
-        version.created_at,
-        run,
-        "; ".join(remarks),
     )
