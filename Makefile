@@ -15,7 +15,7 @@ PAGES_JS := $(PAGES)/static/pages.js
 
 .DEFAULT_GOAL := help
 .PHONY: help demo up down clean test test-fast test-spark lint docs site wheel ui bench neo4j s3 hdfs lock install preflight browser
-.PHONY: drivers readers
+.PHONY: drivers readers datacontract
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -102,6 +102,10 @@ hdfs: ## Fetch HDFS for its tests (Maven)
 
 readers: $(VENV)/spark-4.1.4 ## Fetch Spark 4.1 with Iceberg and Delta as readers, for their tests (Maven)
 	@mvn -q -B -f tests/platform/stores/readers/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(VENV)/readers
+
+datacontract: | install ## Fetch datacontract-cli, which lints and tests exported contracts, for its tests
+	@rm -rf $(VENV)/datacontract && $(BIN)/python -m venv $(VENV)/datacontract
+	@$(VENV)/datacontract/bin/python -m pip --disable-pip-version-check --quiet install 'datacontract-cli[duckdb,parquet]>=1.2'
 
 lock: install ## Resolve pyproject.toml into requirements.lock
 	@$(BIN)/uv pip compile pyproject.toml --group dev --group docs --universal --generate-hashes --upgrade --quiet \

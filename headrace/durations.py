@@ -26,6 +26,17 @@ def parse_duration(text: object) -> timedelta:
     return length
 
 
+def duration_text(seconds: float) -> str:
+    """Return whole seconds as a declaration writes them: `1d12h`."""
+    text, rest = "", int(seconds)
+    for unit, name in _UNITS.items():
+        length = int(timedelta(**{name: 1}).total_seconds())
+        if rest >= length:
+            text += f"{rest // length}{unit}"
+            rest %= length
+    return text
+
+
 Duration = Annotated[
     timedelta,
     BeforeValidator(

@@ -34,6 +34,9 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("impact", f"{_CLI}.lineage.impact", "Show what a change to a dataset or column would affect."),
         Entry("diff-lineage", f"{_CLI}.lineage.columns", "Compare the column lineage of two versions."),
         Entry(
+            "contract", f"{_CLI}.contracts.commands", "Export, import and pin data contracts.", is_group=True
+        ),
+        Entry(
             "sensitive",
             f"{_CLI}.datasets.sensitive",
             "Show sensitive columns, or mark one as safe to display.",
@@ -41,7 +44,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         ),
     ),
     "Runs": (
-        Entry("check", f"{_CLI}.runs.commands", "Validate the declarations and alerts.yaml of the project."),
+        Entry("check", f"{_CLI}.runs.commands", "Validate declarations, contracts and alerts.yaml."),
         Entry("materialize", f"{_CLI}.runs.commands", "Materialize datasets in this process."),
         Entry("observe", f"{_CLI}.runs.commands", "Register landed files of external datasets."),
         Entry("why", f"{_CLI}.runs.status", "Explain a run: inputs, outputs, attempts, failure, log."),

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -38,6 +39,7 @@ STYLES = {
     "FAIL": "red",
     "FAILED": "red",
     "BLOCKED": "red",
+    "BREAKING": "red",
     "LATE": "red",
     "LOST": "red",
     "ON_TRACK": "green",
@@ -101,6 +103,16 @@ def emit(value: object) -> None:
     from pydantic_core import to_jsonable_python
 
     sys.stdout.write(json.dumps(to_jsonable_python(value), indent=2, ensure_ascii=False) + "\n")
+
+
+def write_text(text: str, file: Path | None) -> None:
+    """Write a text to a file, complete or not at all; without a file, to standard output."""
+    if file is None:
+        sys.stdout.write(text)
+        return
+    draft = file.with_name(f".{file.name}.part")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(file)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> Table:

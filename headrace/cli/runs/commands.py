@@ -156,12 +156,14 @@ def observe(
 
 @app.command(epilog=examples("headrace check"))
 def check(as_json: AsJson = False) -> None:
-    """Validate the declarations and alerts.yaml of the project.
+    """Validate declarations, contracts and alerts.yaml.
 
     Loads everything that Dagster loads: jobs, schedules, sensors and resources too, and the polls and descriptions of
-    processes in legacy/. Errors name file and line. Exits with 1 if there are any.
+    processes in legacy/. A change that breaks a contract in contracts/ is an error. Errors name file and line. Exits
+    with 1 if there are any.
     """
     from headrace.context import current_context
+    from headrace.contracts.checking import check_contracts
     from headrace.declarations.loading.code import check_project
     from headrace.declarations.loading.known import problem_facts
     from headrace.execution.problems import relative_to
@@ -169,6 +171,7 @@ def check(as_json: AsJson = False) -> None:
     from headrace.project import project_root
 
     problems = [*check_project(), *check_legacy(project_root())]
+    problems += check_contracts(project_root(), complete=not problems)
     if as_json:
         emit({"problems": [problem_facts(problem, project_root()) for problem in problems]})
     elif not problems:
