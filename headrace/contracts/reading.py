@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from headrace.catalog.records import Check, Column
 from headrace.catalog.schema import SENSITIVE
@@ -17,7 +17,8 @@ from headrace.contracts.declared import check_of
 from headrace.contracts.document import RETIRED, contract, schema_object
 from headrace.contracts.rules import VENDOR, check_of_rule
 from headrace.contracts.terms import Terms, explicit
-from headrace.declarations.declaration import Sla, _valid_owner
+from headrace.dagster_internals import is_valid_owner
+from headrace.declarations.declaration import Sla
 from headrace.declarations.sources.documents import Document, NoDocument, documents
 from headrace.declarations.sources.origin import FieldPath, Origin
 from headrace.declarations.sources.validation import declaration_errors
@@ -51,6 +52,21 @@ class Contract:
     version: str
     terms: tuple[Terms, ...]
     lost: tuple[Lost, ...]
+
+
+class _Rest(BaseModel):
+    """The custom property with what the standard has no field for (`document.contract`)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    type: Literal["Dataset", "ExternalDataset"] = "Dataset"
+    format: str = "parquet"
+    renamed_from: str | None = None
+    place: dict[str, Any] = {}
+    partitions: dict[str, Any] = {}
+    sla: dict[str, Any] = {}
+    keep: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
 
 
 def read_contract(file: Path) -> Contract:
@@ -94,14 +110,7 @@ def _check(written: Any, origin: Origin) -> None:  # noqa: ANN401 - YAML
 
 def _terms(written: Mapping[str, Any], index: int, origin: Origin) -> Terms:
     described = written["schema"][index]
-    rest: Mapping[str, Any] = next(
-        (
-            each["value"]
-            for each in written.get("customProperties") or ()
-            if each.get("property") == VENDOR and isinstance(each.get("value"), Mapping)
-        ),
-        {},
-    )
+    rest = _own(written, origin)
     is_external = rest.get("type", "ExternalDataset") == "ExternalDataset"
     columns = tuple(_columns(described.get("properties") or (), ("schema", index, "properties"), origin))
     checks = tuple(_checks(described, columns))
@@ -125,6 +134,18 @@ def _terms(written: Mapping[str, Any], index: int, origin: Origin) -> Terms:
         metadata=rest.get("metadata", {}),
         renamed_from=rest.get("renamed_from"),
     )
+
+
+def _own(written: Mapping[str, Any], origin: Origin) -> Mapping[str, Any]:
+    """Return what an exported contract has beyond the standard."""
+    for index, each in enumerate(written.get("customProperties") or ()):
+        if each.get("property") == VENDOR:
+            path = ("customProperties", index, "value")
+            try:
+                return _Rest.model_validate(each.get("value")).model_dump(exclude_unset=True)
+            except ValidationError as error:
+                raise declaration_errors(error, _Rest, each.get("value"), origin.part(*path))[0] from error
+    return {}
 
 
 def _word(text: str) -> str:
@@ -177,16 +198,8 @@ def _owners(team: Any) -> Iterator[str]:  # noqa: ANN401 - a list, or in 3.1 an 
     members = (team.get("members") if isinstance(team, Mapping) else team) or ()
     for each in members:
         name = str(each.get("username") or "")
-        if str(each.get("role", "")).lower().endswith("owner") and _is_owner(name):
+        if str(each.get("role", "")).lower().endswith("owner") and is_valid_owner(name):
             yield name
-
-
-def _is_owner(name: str) -> bool:
-    try:
-        _valid_owner(name)
-    except ValueError:
-        return False
-    return True
 
 
 def _tags(written: Mapping[str, Any]) -> dict[str, str]:

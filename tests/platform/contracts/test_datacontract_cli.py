@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 from headrace.contracts.document import contract, text_of
 from tests.paths import REPOSITORY
-from tests.platform.contracts.conftest import Declare
+from tests.platform.contracts.conftest import ORDERS, Declare
 
 COMMAND = REPOSITORY / ".venv" / "datacontract" / "bin" / "datacontract"
 pytestmark = pytest.mark.skipif(
@@ -28,8 +28,23 @@ SCHEMA = pa.schema(
         pa.field("email", pa.string()),
         pa.field("amount", pa.int32()),
         pa.field("day", pa.date32(), nullable=False),
+        pa.field("seen", pa.timestamp("us", tz="UTC")),
+        pa.field("total", pa.decimal128(12, 2)),
+        pa.field("labels", pa.list_(pa.string())),
+        pa.field("address", pa.struct([("city", pa.string()), ("codes", pa.list_(pa.int32()))])),
+        pa.field("counts", pa.map_(pa.string(), pa.int32())),
+        pa.field("picture", pa.binary()),
     ]
 )
+
+NESTED = {
+    "seen": "timestamp",
+    "total": "decimal(12,2)",
+    "labels": "array<string>",
+    "address": "struct<city:string,codes:array<int>>",
+    "counts": "map<string,int>",
+    "picture": "binary",
+}
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -39,14 +54,16 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 def verdict(declare: Declare, folder: Path, rows: list[dict[str, Any]]) -> subprocess.CompletedProcess[str]:
     parquet.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), folder / "part-0.parquet")
     server = {"server": "published", "type": "local", "path": f"{folder}/*.parquet", "format": "parquet"}
-    terms = declare(checks=[{"unique": ["id", "day"]}, {"row_count": {"min": 2}}])
+    columns = {"columns": ORDERS["schema"]["columns"] | NESTED}
+    terms = declare(schema=columns, checks=[{"unique": ["id", "day"]}, {"row_count": {"min": 2}}])
     file = folder / "orders.odcs.yaml"
     file.write_text(text_of(contract(terms, servers=[server])))
     return run("test", str(file))
 
 
 def order(id: int, amount: int | None = 1) -> dict[str, Any]:
-    return {"id": id, "email": None, "amount": amount, "day": dt.date(2026, 1, 1)}
+    nested = {"labels": ["a"], "address": {"city": "Ulm", "codes": [1]}, "counts": {"a": 1}, "picture": b"x"}
+    return {"id": id, "email": None, "amount": amount, "day": dt.date(2026, 1, 1), **nested}
 
 
 def test_an_exported_contract_is_valid(declare: Declare, tmp_path: Path) -> None:

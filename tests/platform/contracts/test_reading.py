@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import copy
+import functools
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
 from headrace.contracts.declared import attributes
+from headrace.contracts.document import contract
 from headrace.contracts.reading import read_contract
 from headrace.declarations.dataset import ExternalDataset
 from headrace.execution.problems import DeclarationError
+from tests.platform.contracts.conftest import Declare
 
 FOREIGN = """\
 apiVersion: v3.1.0
@@ -167,6 +172,33 @@ def test_a_mistake_is_shown_with_line_and_field(tmp_path: Path, old: str, new: s
     with pytest.raises(DeclarationError) as caught:
         read(tmp_path, FOREIGN.replace(old, new, 1))
     assert message in str(caught.value)
+
+
+def places(value: object, path: tuple = ()) -> Iterator[tuple]:
+    """The paths of all fields and items."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield (*path, key)
+        yield from places(inner, (*path, key))
+
+
+@pytest.mark.parametrize("junk", [None, -7, "x", ["x"], {"x": [1]}], ids=repr)
+def test_any_other_value_of_a_field_is_read_or_a_mistake_with_its_line(
+    declare: Declare, tmp_path: Path, junk: object
+) -> None:
+    mistakes: list[DeclarationError] = []
+    for document in (yaml.safe_load(FOREIGN), contract(declare())):
+        for path in places(document):
+            changed = copy.deepcopy(document)
+            parent = functools.reduce(lambda value, key: value[key], path[:-1], changed)
+            parent[path[-1]] = junk
+            try:
+                terms, _ = read(tmp_path, yaml.safe_dump(changed))
+                attributes(terms)
+            except DeclarationError as error:
+                mistakes.append(error)
+    assert all(error.line > 1 or error.field in ("apiVersion", "schema") for error in mistakes)
+    assert mistakes
 
 
 def test_a_file_without_a_document_is_not_a_contract(tmp_path: Path) -> None:

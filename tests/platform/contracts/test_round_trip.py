@@ -61,6 +61,8 @@ TYPES: dict[str, st.SearchStrategy[tuple[str, Any]] | None] = {
     "array<string>": None,
     "map<string,int>": None,
     "struct<a:int,b:array<struct<c:string>>>": None,
+    "array<map<string,array<decimal(5,2)>>>": None,
+    "struct<`odd-name`:int,b:binary>": None,
 }
 
 
