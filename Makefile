@@ -105,7 +105,7 @@ readers: $(VENV)/spark-4.1.4 ## Fetch Spark 4.1 with Iceberg and Delta as reader
 
 datacontract: | install ## Fetch datacontract-cli, which lints and tests exported contracts, for its tests
 	@rm -rf $(VENV)/datacontract && $(BIN)/python -m venv $(VENV)/datacontract
-	@$(VENV)/datacontract/bin/python -m pip --disable-pip-version-check --quiet install 'datacontract-cli[duckdb,parquet]>=1.2'
+	@$(VENV)/datacontract/bin/python -m pip --disable-pip-version-check --quiet install 'datacontract-cli[duckdb,parquet]>=1.2,<2'
 
 lock: install ## Resolve pyproject.toml into requirements.lock
 	@$(BIN)/uv pip compile pyproject.toml --group dev --group docs --universal --generate-hashes --upgrade --quiet \

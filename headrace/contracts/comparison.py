@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.catalog.records import Check
 from headrace.catalog.schema import classify, sensitive
 from headrace.contracts.declared import declared_check, declared_sla
+from headrace.contracts.document import STATED_SLA
 from headrace.contracts.terms import Terms, implied_check
 from headrace.severity import Severity
 
@@ -48,6 +49,23 @@ def changes(before: Terms, after: Terms) -> list[Change]:
         *_described(before, after),
     ]
     return sorted(found, key=lambda change: not change.breaking)
+
+
+def as_stated(before: Terms, after: Terms) -> Terms:
+    """Return the earlier terms with everything that the standard has no field for as it is now.
+
+    For contracts that do not state it: its absence there is not a change.
+    """
+    unstated = {name: value for name, value in after.sla.items() if name not in STATED_SLA}
+    return replace(
+        before,
+        format=after.format,
+        place=after.place,
+        partitions=after.partitions,
+        keep=after.keep,
+        metadata=after.metadata,
+        sla={**unstated, **before.sla},
+    )
 
 
 def _schema(before: Terms, after: Terms) -> Iterator[Change]:

@@ -16,6 +16,11 @@ API_VERSION = "v3.1.0"
 FIRST_VERSION = "1.0.0"
 CONFIDENTIAL = "confidential"  # the classification of a sensitive column
 RETIRED = "retired"  # of a dataset's migration, and the status of its contract
+STATED_SLA = {
+    "max_age_seconds",
+    "deadline",
+    "timezone",
+}  # the parts of an SLA for which the standard has fields
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 
 
@@ -140,8 +145,7 @@ def _declared_server(terms: Terms) -> list[dict[str, Any]]:
 
 def _rest(terms: Terms) -> dict[str, Any]:
     """Return what the standard has no field for, as declared."""
-    stated = {"max_age_seconds", "deadline", "timezone"}
-    sla = {name: value for name, value in terms.sla.items() if name not in stated}
+    sla = {name: value for name, value in terms.sla.items() if name not in STATED_SLA}
     found: dict[str, Any] = {
         "type": "ExternalDataset" if terms.is_external else "Dataset",
         "format": terms.format,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from headrace.contracts.comparison import Change, changes
+from headrace.contracts.comparison import Change, as_stated, changes
 from headrace.contracts.document import FIRST_VERSION, contract, text_of
 from headrace.contracts.reading import Contract, read_contract
 from headrace.contracts.terms import Terms
@@ -60,7 +60,7 @@ def pin(root: Path, terms: Terms, consumer: str) -> Path:
     version = FIRST_VERSION
     if file.exists():
         before = read_contract(file)
-        version = _next_version(before.version, changes(before.terms[0], terms))
+        version = _next_version(before.version, _changes(before, before.terms[0], terms))
     file.parent.mkdir(exist_ok=True)
     draft = file.with_name(f".{file.name}")
     draft.write_text(text_of(contract(terms, version)), encoding="utf-8")
@@ -91,7 +91,7 @@ def compare_file(file: Path, terms: Terms) -> Comparison:
     """Compare a dataset with a contract in any file. Raises DeclarationError."""
     contract = read_contract(file)
     before = next((each for each in contract.terms if each.name == terms.name), contract.terms[0])
-    return Comparison(file, None, contract.version, tuple(changes(before, terms)))
+    return Comparison(file, None, contract.version, tuple(_changes(contract, before, terms)))
 
 
 def compare_contract(pinned: Pinned, present: Mapping[str, Terms]) -> Iterator[Comparison]:
@@ -99,8 +99,12 @@ def compare_contract(pinned: Pinned, present: Mapping[str, Terms]) -> Iterator[C
     contract = pinned.contract
     for terms in contract.terms:
         if terms.key in present:
-            found = tuple(changes(terms, present[terms.key]))
+            found = tuple(_changes(contract, terms, present[terms.key]))
             yield Comparison(contract.file, pinned.consumer, contract.version, found)
+
+
+def _changes(contract: Contract, before: Terms, after: Terms) -> list[Change]:
+    return changes(before if contract.is_exported else as_stated(before, after), after)
 
 
 def _next_version(version: str, found: list[Change]) -> str:

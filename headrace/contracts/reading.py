@@ -46,10 +46,14 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """A contract as read: the terms of its datasets, its version, and what its terms leave out."""
+    """A contract as read: the terms of its datasets, its version, and what its terms leave out.
+
+    is_exported: False for one that another tool wrote, or that states only what the standard has fields for.
+    """
 
     file: Path
     version: str
+    is_exported: bool
     terms: tuple[Terms, ...]
     lost: tuple[Lost, ...]
 
@@ -75,7 +79,9 @@ def read_contract(file: Path) -> Contract:
     origin = Origin(file, file.parent, document.line_of, document.text_at)
     _check(document.value, origin)
     terms = tuple(_terms(document.value, index, origin) for index in range(len(document.value["schema"])))
-    return Contract(file, str(document.value["version"]), terms, tuple(_lost(document, terms)))
+    is_exported = bool(_own(document.value, origin))
+    lost = tuple(_lost(document, terms))
+    return Contract(file, str(document.value["version"]), is_exported, terms, lost)
 
 
 def _document(file: Path) -> Document:
@@ -187,7 +193,9 @@ def _checks(described: Mapping[str, Any], columns: Sequence[Column]) -> Iterator
         for each in described.get("properties") or ()
         if each.get("primaryKey")
     )
-    key = [name for _, name in keys]
+    # A consumer may have removed a column of the key; the others alone are not one.
+    is_whole = all(place in (index, 0, -1) for index, (place, _) in enumerate(keys, 1))
+    key = [name for _, name in keys] if is_whole else []
     known = [sorted(check.parameters["columns"]) for check in found if check.kind == "unique"]
     if key and sorted(key) not in known:
         found.append(check_of({"unique": True}, key[0]) if len(key) == 1 else check_of({"unique": key}, None))

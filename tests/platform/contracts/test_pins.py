@@ -15,6 +15,7 @@ from headrace.execution.plan import Plan
 from tests.platform.contracts.conftest import Declare
 
 Plans = Callable[..., tuple[Plan, ...]]
+DAY = {"type": "date", "nullable": False}
 FEWER = {"schema": {"columns": {"id": "bigint", "day": "date"}}, "checks": None}
 
 
@@ -85,6 +86,24 @@ def test_a_project_without_contracts_has_no_broken_ones(tmp_path: Path) -> None:
 def test_any_contract_can_be_compared(declare: Declare, tmp_path: Path) -> None:
     file = pin(tmp_path, declare(), "pricing").rename(tmp_path / "theirs.yaml")
     assert [change.breaking for change in compare_file(file, declare(sla=None)).changes][:1] == [True]
+
+
+def test_a_consumer_may_remove_what_they_do_not_rely_on(
+    declare: Declare, plans: Plans, tmp_path: Path
+) -> None:
+    file = pin(tmp_path, declare(), "pricing")
+    document = yaml.safe_load(file.read_text())
+    del document["customProperties"], document["slaProperties"], document["schema"][0]["quality"]
+    (day,) = [each for each in document["schema"][0]["properties"] if each["name"] == "day"]
+    document["schema"][0]["properties"] = [day]
+    file.write_text(yaml.safe_dump(document))
+    assert broken_contracts(tmp_path, plans(), complete=True) == []
+    assert (
+        broken_contracts(tmp_path, plans(schema={"columns": {"day": DAY}}, checks=None), complete=True) == []
+    )
+    changed = plans(schema={"columns": {"day": "date"}}, checks=None)
+    (problem,) = broken_contracts(tmp_path, changed, complete=True)
+    assert problem.message.endswith("relies on: schema: column day may now be null")
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", "a b", "a.b"])
