@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 from sqlalchemy import Engine
 
 from headrace.catalog.column_lineage import LineageOfOutput
-from headrace.catalog.records import ResolvedInput
+from headrace.catalog.records import Version
+from headrace.dagster_internals import BaseAssetGraph
 from headrace.execution.column_lineage import output_lineage, stored, unmet
 from headrace.execution.fingerprint import fingerprint
 from headrace.execution.incremental.growth import Growing, Growth, aligned
@@ -24,7 +24,7 @@ from headrace.stores.columns import schema_text
 from headrace.stores.store import OpenStores
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from headrace.spark.engine import SparkEngine
 
@@ -90,25 +90,16 @@ def compute(
         )
         grows = plan.incremental
         inputs = {
-            alias: _frame(plan, alias, choices, stores, spark)
+            alias: rows_of(plan, alias, [each.version for each in choices], stores, spark.session)
             for alias, choices in pinned.by_alias.items()
             if grows is None or alias != grows.input
         }
         if grows is None or taking is None:
             computed = Computation(plan, plan.transform(run, inputs), inputs, taking)
         else:
-            ((key, output),) = ((output.record.key, output) for output in plan.outputs)
-            growth = Growing(
-                grows,
-                output,
-                taking,
-                stores.read,
-                lambda frame: plan.transform(run, {**inputs, grows.input: frame})[key],
-                _starts(context, plan, taking),
-                context.log,
-            ).grow()
+            growth = grow(context.job_def.asset_layer.asset_graph, plan, run, inputs, stores, taking)
             frames = {**inputs, grows.input: growth.taken_in}
-            computed = Computation(plan, {key: growth.frame}, frames, taking, growth)
+            computed = Computation(plan, {plan.outputs[0].record.key: growth.frame}, frames, taking, growth)
         for output in plan.outputs:
             refuse_breaking_change(engine, output, computed.frames[output.record.key])
     return computed
@@ -132,22 +123,38 @@ def lineage_of(
     return found
 
 
-def _frame(
+def grow(
+    graph: BaseAssetGraph[Any],
     plan: ProcessPlan,
-    alias: str,
-    choices: Sequence[ResolvedInput],
+    run: TransformContext,
+    inputs: Mapping[str, DataFrame],
     stores: OpenStores,
-    spark: SparkEngine,
+    taking: Intake,
+) -> Growth:
+    """Compute the rows of a new version of an incremental dataset.
+
+    inputs: the frames by alias, without that from which it grows.
+    """
+    grows, (output,) = plan.incremental, plan.outputs
+    assert grows is not None  # noqa: S101 - of an incremental dataset
+    dataset = next(item.dataset for item in plan.inputs if item.alias == grows.input)
+    keys = [key for key in (*taking.present, *taking.replaced) if key]
+    return Growing(
+        grows,
+        output,
+        taking,
+        stores.read,
+        lambda frame: plan.transform(run, {**inputs, grows.input: frame})[output.record.key],
+        starts_of(graph, dataset, keys),
+        run.log,
+    ).grow()
+
+
+def rows_of(
+    plan: ProcessPlan, alias: str, versions: Sequence[Version], stores: OpenStores, session: SparkSession
 ) -> DataFrame:
     """Return the rows of an input. `self` has the declared columns, and no rows before the first version."""
     if plan.own is None or alias != plan.own.alias:
-        return stores.read([choice.version for choice in choices])
-    none = spark.session.createDataFrame([], schema_text(plan.outputs[0].record.columns))
-    return aligned(stores.read([choice.version for choice in choices]), none) if choices else none
-
-
-def _starts(context: dg.AssetExecutionContext, plan: ProcessPlan, taking: Intake) -> Mapping[str, datetime]:
-    assert plan.incremental is not None  # noqa: S101 - the caller has one
-    dataset = next(item.dataset for item in plan.inputs if item.alias == plan.incremental.input)
-    keys = [key for key in (*taking.present, *taking.replaced) if key]
-    return starts_of(context.job_def.asset_layer.asset_graph, dataset, keys)
+        return stores.read(versions)
+    none = session.createDataFrame([], schema_text(plan.outputs[0].record.columns))
+    return aligned(stores.read(versions), none) if versions else none

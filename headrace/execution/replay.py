@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine
 
@@ -16,9 +16,12 @@ from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.records import Column, Outcome, Version
 from headrace.catalog.schema import SchemaChange, classify, sensitive
 from headrace.context import current_context
+from headrace.dagster_internals import BaseAssetGraph
 from headrace.errors import CatalogError
 from headrace.execution.code_state import code_state
+from headrace.execution.computation import grow, rows_of
 from headrace.execution.failures import explained_errors
+from headrace.execution.incremental.intake import recorded_intake
 from headrace.execution.input_checks import checks_of_store
 from headrace.execution.masking import without_sensitive_values
 from headrace.execution.partitions import sql_parameters
@@ -75,17 +78,14 @@ def replay(
     versions: Sequence[Version],
     session: SparkSession,
     root: Path,
+    graph: BaseAssetGraph[Any],
 ) -> Replay:
     """Compute the versions of one tag once more, with their recorded inputs, and compare them with what they hold.
 
-    Nothing is published or recorded, and the rows computed are deleted. Raises ReplayRefused if the code is another one
-    than that of the versions, reads a dataset in two ways, or continues its own versions; VersionExpired if they or an
-    input have no rows any more.
+    A version of a dataset that grows is computed from the one before it. Nothing is published or recorded, and the rows
+    computed are deleted. Raises ReplayRefused if the code is another one than that of the versions, or reads a dataset
+    in two ways; VersionExpired if they or an input have no rows any more.
     """
-    if plan.own is not None or plan.incremental is not None:
-        raise ReplayRefused(
-            f"{versions[0].dataset} continues its own versions; only what is made from other datasets is computed again"
-        )
     for version in versions:
         version.require_rows()
         _require_same_code(plan, version)
@@ -101,15 +101,23 @@ def replay(
         stores.explained(plan.record.key),
         without_sensitive_values(hidden, explained_errors()),
     ):
-        frame = plan.transform(
-            TransformContext(
-                spark=session,
-                log=_LOG,
-                partition_keys=tuple(key for key in keys if key is not None),
-                parameters=sql_parameters(plan.partitions, keys),
-            ),
-            {alias: stores.read(read) for alias, read in by_alias.items()},
-        )[output.record.key]
+        run = TransformContext(
+            spark=session,
+            log=_LOG,
+            partition_keys=tuple(key for key in keys if key is not None),
+            parameters=sql_parameters(plan.partitions, keys),
+        )
+        grows = plan.incremental
+        inputs = {
+            alias: rows_of(plan, alias, read, stores, session)
+            for alias, read in by_alias.items()
+            if grows is None or alias != grows.input
+        }
+        if grows is None:
+            frame = plan.transform(run, inputs)[output.record.key]
+        else:
+            taking = recorded_intake(engine, grows, versions[0])
+            frame = grow(graph, plan, run, inputs, stores, taking).frame
         functions = nondeterministic_functions(frame)
         if functions:
             _LOG.warning("%s may give other rows each time", ", ".join(functions))
@@ -198,7 +206,10 @@ def _inputs(engine: Engine, plan: ProcessPlan, versions: Sequence[Version]) -> d
     read = inputs_of(engine, [each.version_id for each in versions])
     for each in read:
         each.require_rows()
-    return {item.alias: [each for each in read if each.dataset == item.dataset] for item in plan.inputs}
+    found = {item.alias: [each for each in read if each.dataset == item.dataset] for item in plan.inputs}
+    if plan.own is not None:
+        found[plan.own.alias] = [each for each in read if each.dataset == versions[0].dataset]
+    return found
 
 
 def _as_version(version: Version, written: WrittenVersion) -> Version:

@@ -82,7 +82,7 @@ def write(
             checks=checks,
             appended_to=addition.to,
         )
-        context.log.info("%s: appended to version %s", output.record.key, addition.to.tag)
+        done = f"appended to version {addition.to.tag}, which makes"
     else:
         written = store.write(
             frame,
@@ -93,8 +93,9 @@ def write(
             checks=checks,
             partition=partition_write(plan, frame, keys),
         )
+        done = "wrote"
     rows = sum(version.row_count for version in written)
-    context.log.info("%s: %d rows in version %s", output.record.key, rows, tag)
+    context.log.info("%s: %s %d rows as version %s", output.record.key, done, rows, tag)
     # A version keeps its declared tags: inherited ones follow from its lineage at any time.
     return tag, [
         replace(each, columns=tuple(replace(column, tags=tags[column.name]) for column in each.columns))

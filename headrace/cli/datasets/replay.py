@@ -39,12 +39,14 @@ def replay(
 
     engine = connect()
     versions = tagged(engine, dataset, version, partition)
-    plans = [plan for plan in project_code().loaded.plans if isinstance(plan, ProcessPlan)]
+    code = project_code()
+    plans = [plan for plan in code.loaded.plans if isinstance(plan, ProcessPlan)]
     found = [(plan, each) for plan in plans for each in plan.outputs if each.record.key == dataset]
     if not found:
         raise CommandError(f"this project does not compute {dataset}: replay it in the project that does")
     with progress(f"computing {dataset} again"):
-        result = compute(engine, *found[0], versions, session(), project_root())
+        graph = code.defs.resolve_asset_graph()
+        result = compute(engine, *found[0], versions, session(), project_root(), graph)
     if as_json:
         emit({"dataset": dataset, "version": version, "replay": result})
     else:

@@ -73,7 +73,7 @@ def expected(
 
     since = after or datetime.now(UTC)
     found = (
-        _in_files(job, files, since, zone, runtimes)
+        _in_files(job, files, instance, since, zone, runtimes)
         if files
         else _in_catalog(job, instance, since, zone, runtimes)
     )
@@ -94,7 +94,7 @@ class _Expected:
 
 
 def _in_files(
-    name: str, paths: Sequence[Path], since: datetime, zone: ZoneInfo | None, runtimes: bool
+    name: str, paths: Sequence[Path], instance: str, since: datetime, zone: ZoneInfo | None, runtimes: bool
 ) -> _Expected:
     from headrace.autosys import expected_finish, resolve
     from headrace.autosys.objectives import business_calendars
@@ -108,7 +108,9 @@ def _in_files(
     estate = read_and_warn(others) if others else resolve([])
     one = next((each for each in described if each.description.name == name), None)
     if one is None or one.description.schedule is None:
-        return _of_job(name, estate, since, zone, _mean_runtimes("") if runtimes else {}, "in these files")
+        return _of_job(
+            name, estate, since, zone, _mean_runtimes(instance) if runtimes else {}, "in these files"
+        )
     days = business_calendars(estate.calendars, since.date())
     calendars = Calendars({("", calendar): frozenset(each) for calendar, each in days.items()})
     schedule = one.description.schedule

@@ -15,10 +15,11 @@ from headrace.catalog.sensitivity import marked
 from headrace.database.connection import transaction
 from headrace.execution.incremental.taken import TakenIn
 from headrace.execution.pinning import PinnedInputs
-from headrace.execution.plan import ProcessPlan
+from headrace.execution.plan import IncrementalPlan, ProcessPlan
 from headrace.execution.problems import GrowthChanged
 from headrace.publishing.pins import inputs_of_chain
 from headrace.queries.pointers import newest
+from headrace.queries.versions import inputs_of
 from headrace.queries.versions import version as detail
 
 
@@ -121,6 +122,31 @@ def _present(plan: ProcessPlan, pinned: PinnedInputs) -> dict[str, Version]:
     return {
         f"{each.version.dataset} {each.version.partition or ''}".strip(): each.version for each in pinned.all
     }
+
+
+def recorded_intake(engine: Engine, grows: IncrementalPlan, version: Version) -> Intake:
+    """Return what the run that wrote an incremental version took in. Raises VersionExpired for the one before it."""
+    taken = TakenIn.of(version)
+    assert taken is not None  # noqa: S101 - of an incremental dataset
+    previous = next(
+        (each for each in inputs_of(engine, [version.version_id]) if each.dataset == version.dataset), None
+    )
+    before = TakenIn.of(previous) if previous is not None else None
+    if previous is None or before is None:
+        previous, before = None, TakenIn(described=taken.described)
+    else:
+        previous.require_rows()
+    present = _versions(engine, taken.versions)
+    past = {} if grows.watermark is not None else before.versions
+    return Intake(
+        previous=previous,
+        present=present,
+        new={name: each for name, each in present.items() if before.versions.get(name) != each.version_id},
+        replaced=_versions(
+            engine, {name: each for name, each in past.items() if taken.versions.get(name) != each}
+        ),
+        taken=replace(before, versions=taken.versions, code_versions=taken.code_versions),
+    )
 
 
 def _bounded(engine: Engine, previous: Version) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from sqlalchemy import Engine
 from headrace.database.connection import transaction
 from headrace.errors import VersionExpired
 from headrace.execution.replay import Replay, ReplayRefused, Verdict, replay
+from headrace.queries.pointers import newest
 from headrace.queries.versions import tagged
 from headrace.settings import settings
-from tests.platform.projects import Project, load_project, write_project
+from tests.platform.execution.growing import Feed
+from tests.platform.projects import Project, failure, load_project, write_project
 
 NUMBERS = """
 type: headrace.Dataset
@@ -48,7 +51,15 @@ def again(engine: Engine, spark: SparkSession, project: Project, key: str, tag: 
             ).fetchone()
         assert row is not None
         tag = row["version_tag"]
-    return replay(engine, plan, plan.outputs[0], tagged(engine, key, tag), spark, Path.cwd())
+    return replay(
+        engine,
+        plan,
+        plan.outputs[0],
+        tagged(engine, key, tag),
+        spark,
+        Path.cwd(),
+        project.definitions.resolve_asset_graph(),
+    )
 
 
 def materialized(root: Path, engine: Engine, declarations: str) -> Project:
@@ -157,17 +168,60 @@ def test_two_readings_of_one_dataset_are_refused(engine: Engine, spark: SparkSes
         again(engine, spark, project, "shop/doubled")
 
 
-def test_a_dataset_that_continues_its_own_versions_is_refused(
+def test_a_dataset_that_reads_its_own_previous_version_is_computed_again_from_it(
     engine: Engine, spark: SparkSession, tmp_path: Path
 ) -> None:
     counted = NUMBERS.replace(
         "SELECT id, id * 2 AS double FROM shop.numbers",
         "|\n    SELECT id, double FROM self\n    UNION ALL SELECT id, id FROM shop.numbers",
-    )
-    project = materialized(tmp_path, engine, counted)
+    ).replace("  checks: [{unique: [id]}, {references: {columns: [id], to: numbers}}]\n", "")
+    materialized(tmp_path / "1", engine, counted)
+    project = materialized(tmp_path / "2", engine, counted.replace("range(5)", "range(5, 7)"))
 
-    with pytest.raises(ReplayRefused, match="continues its own versions"):
-        again(engine, spark, project, "shop/doubled")
+    found = again(engine, spark, project, "shop/doubled")
+
+    assert (found.verdict, found.rows) == (Verdict.IDENTICAL, 7)
+
+
+GROWING = """
+type: headrace.ExternalDataset
+attributes:
+  key: shop/feed
+  partitions: {type: daily, start: "2026-01-01", end: "2026-01-05"}
+---
+type: headrace.Dataset
+attributes:
+  key: shop/ledger
+  sql: SELECT day, id, amount FROM feed
+  incremental: {INCREMENTAL}
+"""
+
+
+@pytest.mark.parametrize(
+    "incremental",
+    ["mode: append, partition: day", "mode: merge, keys: [id], order_by: day", "mode: scd2, keys: [id]"],
+)
+def test_each_version_of_a_dataset_that_grows_is_computed_again_from_the_one_before(
+    incremental: str, engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    columns = {"day": "date", "id": "bigint", "amount": "bigint"}
+    project = load_project(
+        write_project(tmp_path, "shop", GROWING.replace("INCREMENTAL", incremental)), engine
+    )
+    feed, tags = Feed(engine, tmp_path, "shop/feed", columns), []
+    for day, amount in (1, 10), (2, 20), (1, 11):  # the last corrects the first
+        rows = [{"day": date(2026, 1, day), "id": id, "amount": amount} for id in range(3)]
+        feed.publish(rows, f"2026-01-0{day}")
+        [result] = project.materialize("shop/ledger")
+        assert result.success, failure(result)
+        published = newest(engine, "shop/ledger")
+        assert published is not None
+        tags.append((published.tag, published.row_count))
+
+    for tag, row_count in tags:
+        found = again(engine, spark, project, "shop/ledger", tag)
+        assert found.verdict in (Verdict.IDENTICAL, Verdict.EQUAL)
+        assert found.rows == row_count
 
 
 def test_other_columns_are_different_even_if_the_common_ones_are_equal(
