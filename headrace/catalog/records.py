@@ -230,6 +230,16 @@ class Version:
         return (*earlier, Segment(self.tag, self.location))
 
     @property
+    def locations(self) -> tuple[str, ...]:
+        """The places of its segments."""
+        return tuple(segment.location for segment in self.segments)
+
+    @property
+    def directory(self) -> str | None:
+        """The place with its files and no others; None if it shares those of earlier versions."""
+        return self.location if len(self.segments) == 1 else None
+
+    @property
     def locator(self) -> Locator | None:
         """Its location; None if it was registered without one and cannot be read."""
         kept = locator_of(self.metadata)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 WHOLE_KINDS = frozenset({"row_count", "unique", "unique_values_eq", "pandera"})
 PARTITION_KIND = "partition"
+_COUNT = "check:"  # the beginning of the names of counts
 
 
 @dataclass(frozen=True)
@@ -83,17 +84,19 @@ class Audit:
                     ) from error
             raise
 
-    def counts(self, scope: Column, accepted: Column, provable: bool) -> dict[str, Column]:
-        """Return the counts of failing rows to compute while writing, by check name.
+    def counts(self, scope: Column, accepted: Column, provable: bool) -> list[Column]:
+        """Return the counts of failing rows to compute while writing; `failed_counts` reads the result.
 
         scope: the rows that are written at all; accepted: those that are not quarantined (both never null).
         provable: the store will know bounds and values of columns, which may replace a count.
         """
-        return {
-            r.check.name: predicates.counted((scope if r.check.quarantine else accepted) & r.failing)
+        return [
+            predicates.counted((scope if r.check.quarantine else accepted) & r.failing).alias(
+                f"{_COUNT}{r.check.name}"
+            )
             for r in self.rows
             if not (provable and (r.bounded or r.valued) and not r.check.quarantine)
-        }
+        ]
 
     def proven(self, row: RowCheck, observed: Mapping[str, int], summary: Summary | None) -> bool:
         """Return True if it is known without reading that no row of a version fails."""
@@ -102,6 +105,11 @@ class Audit:
         if summary is None or row.check.column is None or row.check.quarantine:
             return False
         return predicates.proven(row.check, self.types[row.check.column], summary.columns[row.check.column])
+
+
+def failed_counts(observed: Mapping[str, Any]) -> dict[str, int]:
+    """Return the numbers of failing rows that a write has counted, by check name."""
+    return {name.removeprefix(_COUNT): int(n) for name, n in observed.items() if name.startswith(_COUNT)}
 
 
 def plan(checks: Sequence[Check], columns: Sequence[DatasetColumn]) -> Audit:

@@ -78,10 +78,12 @@ def read_contract(file: Path) -> Contract:
     document = _document(file)
     origin = Origin(file, file.parent, document.line_of, document.text_at)
     _check(document.value, origin)
-    terms = tuple(_terms(document.value, index, origin) for index in range(len(document.value["schema"])))
-    is_exported = bool(_own(document.value, origin))
+    rest = _own(document.value, origin)
+    terms = tuple(
+        _terms(document.value, index, rest, origin) for index in range(len(document.value["schema"]))
+    )
     lost = tuple(_lost(document, terms))
-    return Contract(file, str(document.value["version"]), is_exported, terms, lost)
+    return Contract(file, str(document.value["version"]), bool(rest), terms, lost)
 
 
 def _document(file: Path) -> Document:
@@ -114,9 +116,8 @@ def _check(written: Any, origin: Origin) -> None:  # noqa: ANN401 - YAML
             raise origin.error(("schema", index, "name"), "required field is missing", "Name the dataset.")
 
 
-def _terms(written: Mapping[str, Any], index: int, origin: Origin) -> Terms:
+def _terms(written: Mapping[str, Any], index: int, rest: Mapping[str, Any], origin: Origin) -> Terms:
     described = written["schema"][index]
-    rest = _own(written, origin)
     is_external = rest.get("type", "ExternalDataset") == "ExternalDataset"
     columns = tuple(_columns(described.get("properties") or (), ("schema", index, "properties"), origin))
     checks = tuple(_checks(described, columns))

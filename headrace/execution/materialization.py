@@ -124,6 +124,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                         keys,
                         _inherited(engine, output, lineages[output.record.key], pinned),
                         computed.growth.added if computed.growth is not None else None,
+                        engine,
                     )
                     for output in plan.outputs
                 ]

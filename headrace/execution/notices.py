@@ -232,8 +232,8 @@ def _content(version: Version) -> dict[str, object]:
         "dataset": version.dataset,
         "partition": version.partition,
         "version": version.tag,
-        "location": version.location if len(version.segments) == 1 else None,
-        "locations": [each.location for each in version.segments],
+        "location": version.directory,
+        "locations": list(version.locations),
         "row_count": version.row_count,
         "told_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -26,6 +26,7 @@ from headrace.project import project_root
 from headrace.publishing.runs import Attempt
 from headrace.queries.pointers import newest
 from headrace.queries.versions import published as published_rows_of
+from headrace.queries.versions import version as detail
 from headrace.stores.capabilities import Capability
 from headrace.stores.columns import conformed
 from headrace.stores.protocol import AppendingStore, Store
@@ -57,6 +58,7 @@ def write(
     keys: Sequence[PartitionKey],
     inherited: frozenset[str],
     addition: Addition | None,
+    engine: Engine,
 ) -> tuple[str, list[WrittenVersion]]:
     """Compute one output into new, unpublished versions, one per partition; they share a tag.
 
@@ -72,7 +74,7 @@ def write(
     ]
     output_format = OutputFormat(output.record.format, output.options, output.location)
     checks = checks_of_store(output.record.checks)
-    if addition is not None and _is_appendable(store, output, addition, output_format, to_store):
+    if addition is not None and _is_appendable(engine, store, output, addition, output_format, to_store):
         written = cast(AppendingStore, store).write(
             addition.rows,
             dataset=output.record.key,
@@ -104,6 +106,7 @@ def write(
 
 
 def _is_appendable(
+    engine: Engine,
     store: Store,
     output: OutputPlan,
     addition: Addition,
@@ -118,9 +121,17 @@ def _is_appendable(
         addition.to.store == output.store
         and Capability.APPEND in STORES.get(output.store).capabilities
         and not any(check.quarantine for check in output.record.checks)
-        and sensitive(columns).isdisjoint(addition.bounded)
         and cast(AppendingStore, store).can_append(addition.to, output_format, columns)
+        and not _has_bounds(engine, addition.to, sensitive(columns))
     )
+
+
+def _has_bounds(engine: Engine, version: Version, columns: frozenset[str]) -> bool:
+    """Return True if the bounds of some of the columns are known, as none of a sensitive one are."""
+    if not columns:
+        return False
+    statistics = detail(engine, version.dataset, version.tag).statistics
+    return any("min" in statistics.get(name, {}) for name in columns)
 
 
 def with_input_checks(

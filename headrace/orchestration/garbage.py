@@ -172,13 +172,12 @@ def record_gone(engine: Engine, stores: OpenStores) -> None:
     gone = {row["full_name"]: set(row["tags"]) for row in rows}
     for row in _places(engine) if gone else ():
         of_place = gone.keys() & set(row["datasets"])
-        try:
-            there = {each.tag for each in _in_stores(stores, row, row["places"])} if of_place else set()
-        except ResourceError as error:
-            _LOG.warning("%s was not looked at: %s", row["key"], error)
-            there = set(row["expired_tags"])
-        if any(store not in STORES for store, _ in row["places"]):
-            there = set(row["expired_tags"])
+        there = set(row["expired_tags"])  # unless all stores can be asked
+        if of_place and all(store in STORES for store, _ in row["places"]):
+            try:
+                there = {each.tag for each in _in_stores(stores, row, row["places"])}
+            except ResourceError as error:
+                _LOG.warning("%s was not looked at: %s", row["key"], error)
         for dataset in of_place:
             gone[dataset] -= {*there, *row["tags"]}
     with transaction(engine) as cursor:

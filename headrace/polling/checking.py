@@ -12,6 +12,7 @@ from headrace.autosys.jil.text import decode
 from headrace.catalog.records import TECHNOLOGY_WORDS
 from headrace.database.connection import connect_if_running, transaction
 from headrace.errors import CatalogError
+from headrace.estates.comparison import CSV, YAML
 from headrace.estates.described.processes import DescribedProcess, read_processes
 from headrace.estates.described.records import unknown_calendars
 from headrace.execution.problems import DeclarationError
@@ -19,7 +20,6 @@ from headrace.polling.polls import FILE, LoadedPolls, constant_process, load_pol
 from headrace.slas import calendars
 from headrace.slas.calendars import Calendars
 
-_NOT_JIL = (".yaml", ".yml", ".csv")
 _DESCRIBES = re.compile(r"^(?:- |  )technology:", re.MULTILINE)  # a review of candidates is YAML too
 
 
@@ -32,7 +32,7 @@ def check_legacy(root: Path) -> list[DeclarationError]:
     described: list[DescribedProcess] = []
     findings: list[Finding] = []
     for file in files:
-        if file.suffix.lower() in (".yaml", ".yml") and _DESCRIBES.search(text := _text(file)):
+        if file.suffix.lower() in YAML and _DESCRIBES.search(text := _text(file)):
             found, wrong = read_processes(text, str(file))
             described += found
             findings += wrong
@@ -47,7 +47,7 @@ def _text(file: Path) -> str:
 
 def _calendars(files: Sequence[Path]) -> Calendars:
     """Return the calendars that the files define, and those of the catalog, if it runs; all without their days."""
-    names = {("", name) for file in files if file.suffix.lower() not in _NOT_JIL for name in _defined(file)}
+    names = {("", name) for file in files if file.suffix.lower() not in YAML + CSV for name in _defined(file)}
     try:
         engine = connect_if_running()
         if engine is not None:

@@ -203,7 +203,7 @@ def _blamed(text: str, inputs: Sequence[Version]) -> tuple[Version | None, str]:
 
     Spark prints paths as URIs with or without percent-encoding, so both are compared.
     """
-    by_location = {_bare(each.location): version for version in inputs for each in version.segments}
+    by_location = {_bare(location): version for version in inputs for location in version.locations}
     for found in _PATH.findall(text):
         for form in (found, unquote(found)):
             path = _bare(form.rstrip(".:"))

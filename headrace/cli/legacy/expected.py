@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from headrace.autosys import Estate, ExpectedInstant
 
 app = typer.Typer()
-_YAML = (".yaml", ".yml")
-_NOT_JIL = (*_YAML, ".csv")
 
 
 @app.command(
@@ -98,13 +96,14 @@ def _in_files(
 ) -> _Expected:
     from headrace.autosys import expected_finish, resolve
     from headrace.autosys.objectives import business_calendars
+    from headrace.estates.comparison import CSV, YAML
     from headrace.estates.described.processes import described_in
     from headrace.estates.described.schedules import expected_start
     from headrace.slas.calendars import Calendars
 
     files = [file for path in paths for file in files_of(path)]
-    described = described_in([file for file in files if file.suffix.lower() in _YAML])
-    others = [file for file in files if file.suffix.lower() not in _NOT_JIL]
+    described = described_in([file for file in files if file.suffix.lower() in YAML])
+    others = [file for file in files if file.suffix.lower() not in YAML + CSV]
     estate = read_and_warn(others) if others else resolve([])
     one = next((each for each in described if each.description.name == name), None)
     if one is None or one.description.schedule is None:

@@ -29,11 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """Rows that come after those of a version. bounded: its columns whose bounds are known."""
+    """Rows that come after those of a version."""
 
     to: Version
     rows: DataFrame
-    bounded: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +100,7 @@ class Growing:
         """Return the rows with the types that they have together with the previous ones, if all of these stay."""
         if self.intake.previous is None or previous is None or self.intake.replaced:
             return None
-        added = aligned(previous.where("FALSE"), rows)
-        return Addition(self.intake.previous, added, self.intake.bounded)
+        return Addition(self.intake.previous, aligned(previous.where("FALSE"), rows))
 
     def _merge(self) -> Growth:
         plan, intake = self.plan, self.intake

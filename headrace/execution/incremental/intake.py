@@ -20,7 +20,6 @@ from headrace.execution.problems import GrowthChanged
 from headrace.publishing.pins import inputs_of_chain
 from headrace.queries.pointers import newest
 from headrace.queries.versions import inputs_of
-from headrace.queries.versions import version as detail
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,6 @@ class Intake:
     previous: the published version, which is continued; None: everything is computed. present: the input's versions
     that count now, by partition ('' if it has none); new: those that the previous version has not taken in; replaced:
     those that it has taken in and that count no longer. taken: the record of the new version, apart from values.
-    bounded: the columns of the previous version whose bounds are known, unlike those of a sensitive one.
     """
 
     previous: Version | None
@@ -38,7 +36,6 @@ class Intake:
     new: Mapping[str, Version]
     replaced: Mapping[str, Version]
     taken: TakenIn
-    bounded: frozenset[str] = frozenset()
 
     @property
     def is_empty(self) -> bool:
@@ -109,7 +106,6 @@ def intake(
         new=new,
         replaced=replaced,
         taken=replace(before, versions=ids, code_versions=before.with_code(plan.record.code_version)),
-        bounded=_bounded(engine, previous) if previous is not None else frozenset(),
     )
 
 
@@ -147,11 +143,6 @@ def recorded_intake(engine: Engine, grows: IncrementalPlan, version: Version) ->
         ),
         taken=replace(before, versions=taken.versions, code_versions=taken.code_versions),
     )
-
-
-def _bounded(engine: Engine, previous: Version) -> frozenset[str]:
-    statistics = detail(engine, previous.dataset, previous.tag).statistics
-    return frozenset(name for name, known in statistics.items() if "min" in known)
 
 
 def _versions(engine: Engine, ids: Mapping[str, UUID]) -> dict[str, Version]:

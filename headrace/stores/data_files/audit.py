@@ -23,7 +23,7 @@ from typing import Any
 
 from headrace.catalog.records import Check, CheckResult
 from headrace.checks import readback
-from headrace.checks.audit import Audit, RowCheck, row_count_result, unique_columns
+from headrace.checks.audit import Audit, RowCheck, failed_counts, row_count_result, unique_columns
 from headrace.checks.evaluation import frame_result, repeated_keys, row_result, unique_result
 from headrace.checks.partition import partition_result
 from headrace.checks.summary import Bounds, Summary
@@ -95,11 +95,8 @@ def _failures(
     output_directories: OutputDirectories, audit: Audit, observed: Mapping[str, Any]
 ) -> dict[tuple[str, str | None], readback.Failures]:
     """Return failing rows and examples by check and partition, for checks not proven to pass; one job per side."""
-    counts = {
-        name.removeprefix("check:"): int(n) for name, n in observed.items() if name.startswith("check:")
-    }
-    if any(each.appended_to for each in output_directories.accepted):
-        counts = {}  # they are of the new rows only
+    is_appended = any(each.appended_to for each in output_directories.accepted)
+    counts = {} if is_appended else failed_counts(observed)  # which are of the new rows only
     failed: dict[tuple[str, str | None], readback.Failures] = {}
     for side, aside in ((output_directories.accepted, False), (output_directories.quarantined, True)):
         rows = [row for row in audit.rows if row.check.quarantine is aside]

@@ -66,7 +66,7 @@ def first_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the columns `names` of the version's first `count` rows, from as many of its Parquet files as it takes."""
     for path in (
-        f"{each.location}/{entry.name}" for each in version.segments for entry in files.listing(each.location)
+        f"{location}/{entry.name}" for location in version.locations for entry in files.listing(location)
     ):
         if count <= 0:
             return

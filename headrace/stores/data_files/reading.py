@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from headrace.catalog.records import Column, Version
 from headrace.catalog.schema import sensitive
-from headrace.files.filesystem import file_locations
+from headrace.files.filesystem import Entry, file_locations
 from headrace.files.formats import foreign_reader_options, reads_as
 from headrace.files.opening import files_for
 from headrace.spark.errors import CorruptInput, ReaderFailed, StoreUnavailable
@@ -61,8 +62,8 @@ def require_complete(session: SparkSession | LazySession | None, versions: Seque
         try:
             sizes = [
                 size
-                for each in version.segments
-                for size in files_for(each.location, session).sizes(each.location)
+                for location in version.locations
+                for size in files_for(location, session).sizes(location)
             ]
         except StoreUnavailable as error:
             if not str(error).startswith(
@@ -74,6 +75,15 @@ def require_complete(session: SparkSession | LazySession | None, versions: Seque
 
     with ThreadPoolExecutor(_MAX_CONCURRENT_LISTINGS) as listings:
         list(listings.map(check, versions))
+
+
+def stored_files(locations: Sequence[str], session: SparkSession | LazySession | None) -> list[Entry]:
+    """Return the files at the locations, unread, each with its whole path as its name. session: see `files_for`."""
+    return [
+        replace(entry, name=f"{location}/{entry.name}")
+        for location in locations
+        for entry in files_for(location, session).listing(location)
+    ]
 
 
 def require_sizes(version: Version, sizes: Sequence[int]) -> None:
@@ -136,7 +146,7 @@ def _scan(session: SparkSession, versions: Sequence[Version], columns: Sequence[
         if READER in first.metadata:
             frame = _read_by_reader(session, versions)
         else:
-            locations = [each.location for version in versions for each in version.segments]
+            locations = [location for version in versions for location in version.locations]
             frame = scan(session, first.format, read, _options(first), locations)
         present = frame.columns
     if tuple(c.name for c in columns) == tuple(present) and read is columns:

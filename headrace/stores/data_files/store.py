@@ -114,7 +114,7 @@ class DataFileStore:
         written through this store, or within `explained`.
         """
         require_complete(self._session, versions)
-        self._inputs.update((segment.location, each) for each in versions for segment in each.segments)
+        self._inputs.update((location, each) for each in versions for location in each.locations)
         return read_versions(self._session, versions)
 
     def set_aside(self, version: Version, location: str) -> DataFrame:

@@ -93,8 +93,8 @@ def _write(
 ) -> dict[str, Any]:
     """Write the files in one Spark job; returns the counts made meanwhile.
 
-    Keys of the result: those of checks.partition; `check:<name>`; the names of fidelity.lossy_counts, and, for formats
-    without footers, of readback.summary_aggregates.
+    Keys of the result: those of checks.partition and `failed_counts`; the names of fidelity.lossy_counts, and, for
+    formats without footers, of readback.summary_aggregates.
     """
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
@@ -120,9 +120,7 @@ def _write(
     # Values that options such as a marker for null may change when read back: then the files themselves are read.
     faithful = footers or not output.options
     if faithful:
-        counts += [
-            count.alias(f"check:{name}") for name, count in audit.counts(scope, accepted, footers).items()
-        ]
+        counts += audit.counts(scope, accepted, footers)
     if not footers and faithful and not directories:
         counts += [count.alias(name) for name, count in summary_aggregates(audit.types, accepted).items()]
     counts += lossy_counts(output, audit.types, scope)

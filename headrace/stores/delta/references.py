@@ -10,7 +10,6 @@ import json
 import math
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from deltalake.transaction import AddAction
@@ -24,7 +23,7 @@ from headrace.queries.rows import PublishedRow
 from headrace.stores.columns import merged_columns
 from headrace.stores.data_files.footers import read_footers
 from headrace.stores.data_files.partitions import directory
-from headrace.stores.data_files.reading import require_complete
+from headrace.stores.data_files.reading import require_complete, stored_files
 from headrace.stores.data_files.store import dataset_root
 from headrace.stores.delta.schemas import delta_schema
 from headrace.stores.delta.table import FOLDER, RUN, VERSION, commit, opened, own_files
@@ -89,11 +88,7 @@ def _files(location: str, version: Version, session: LazySession) -> dict[str, E
     The name of each is its absolute path.
     """
     require_complete(session, [version])
-    found = [
-        replace(entry, name=f"{each.location}/{entry.name}")
-        for each in version.segments
-        for entry in files_for(each.location, session).listing(each.location)
-    ]
+    found = stored_files(version.locations, session)
     return {each.name.removeprefix(f"{location}/"): each for each in found}
 
 

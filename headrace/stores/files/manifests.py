@@ -55,9 +55,9 @@ def _updated(row: PublishedRow, folder: str, session: LazySession) -> Reference:
     behind = earlier is None or not _is_of(earlier, row)
     if behind:
         stored = [
-            (f"{each.location}/{file.name}", file.byte_size)
-            for each in row.version.segments
-            for file in files_for(each.location, session).data_files(each.location)
+            (f"{place}/{file.name}", file.byte_size)
+            for place in row.version.locations
+            for file in files_for(place, session).data_files(place)
         ]
         require_sizes(row.version, [byte_size for _, byte_size in stored])
         content = json.dumps(_content(row, stored), indent=2, default=str)
@@ -97,7 +97,7 @@ def _content(row: PublishedRow, stored: Sequence[tuple[str, int]]) -> dict[str, 
         "dataset": version.dataset,
         "partition": version.partition,
         "tag": version.tag,
-        "location": version.location if len(version.segments) == 1 else None,
+        "location": version.directory,
         "format": version.format,
         "options": dict(version.metadata.get("options") or {}),
         "columns": [asdict(column) for column in version.columns],

@@ -12,12 +12,11 @@ from headrace.files.filesystem import normalised
 from headrace.queries.rows import PublishedRow
 from headrace.stores.columns import merged_columns
 from headrace.stores.data_files.partitions import directory
-from headrace.stores.data_files.reading import require_complete
+from headrace.stores.data_files.reading import require_complete, stored_files
 from headrace.stores.iceberg.catalog import dataset_table, identifier, opened, table_location
 from headrace.stores.iceberg.snapshots import (
     NOTHING,
     committed,
-    files_in,
     files_of,
     forget_old,
     replace_files,
@@ -102,10 +101,9 @@ def _partitions(
 
 def _files(table: Table, version: Version, session: LazySession) -> list[str]:
     """Return the version's files: those that its snapshot lists, or if it has gone those in its directory."""
-    locations = [each.location for each in version.segments]
-    of_version = tuple(f"{location}/" for location in locations)
+    of_version = tuple(f"{location}/" for location in version.locations)
     staged = [path for path in files_of(table, version.tag) if path.startswith(of_version)]
     if len(staged) == version.file_count:
         return staged
     require_complete(session, [version])
-    return files_in(locations, session)
+    return [file.name for file in stored_files(version.locations, session)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.io.pyarrow import parquet_files_to_data_files
@@ -25,16 +25,11 @@ from typing_extensions import override
 
 from headrace.catalog.records import Column
 from headrace.catalog.schema import sensitive
-from headrace.files.opening import files_for
 from headrace.spark.errors import StoreUnavailable
 from headrace.stores.iceberg import updates
 from headrace.stores.iceberg.catalog import DATASET
 from headrace.stores.iceberg.schemas import FieldIds, iceberg_schema, merged_fields
-from headrace.stores.protocol import LazySession
 from headrace.stores.tags import is_tag
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 VERSION = "headrace.version"  # the property of snapshots that the store commits
 NOTHING = (
@@ -61,19 +56,10 @@ def committed(load: Callable[[], Table], change: Callable[[Table], _T]) -> _T:
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A version that another one is appended to: its tag, and its files, if the table has lost its snapshot."""
+    """A version that another one is appended to: its tag. files: lists its files, if the table has lost it."""
 
     tag: str
-    files: Sequence[str]
-
-
-def files_in(locations: Sequence[str], session: SparkSession | LazySession | None) -> list[str]:
-    """Return the files in these directories. session: see `files_for`."""
-    return [
-        f"{location}/{entry.name}"
-        for location in locations
-        for entry in files_for(location, session).listing(location)
-    ]
+    files: Callable[[], Sequence[str]]
 
 
 def stage(
@@ -98,7 +84,7 @@ def stage(
     before = table.metadata.current_schema_id
     parent = table.refs().get(appended_to.tag) if appended_to is not None else None
     if appended_to is not None and parent is None:
-        files = [*appended_to.files, *files]
+        files = [*appended_to.files(), *files]
     with _Transaction(table) as transaction:
         _use_schema(table, transaction, columns)
         with transaction.update_snapshot({VERSION: tag}, branch=tag).fast_append() as append:

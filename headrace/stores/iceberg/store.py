@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from pyiceberg.exceptions import NoSuchTableError
 from typing_extensions import override
@@ -11,6 +12,7 @@ from headrace.catalog.locators import SnapshotLocator
 from headrace.catalog.records import Column, Version
 from headrace.spark.errors import StoreUnavailable
 from headrace.spark.failures import corrupt
+from headrace.stores.data_files.reading import stored_files
 from headrace.stores.data_files.tables import TableStore
 from headrace.stores.iceberg.catalog import (
     DATA_FOLDER,
@@ -22,7 +24,7 @@ from headrace.stores.iceberg.catalog import (
 )
 from headrace.stores.iceberg.foreign import plain_files
 from headrace.stores.iceberg.schemas import FieldIds, iceberg_schema
-from headrace.stores.iceberg.snapshots import Staged, committed, files_in, forget, stage
+from headrace.stores.iceberg.snapshots import Staged, committed, forget, stage
 from headrace.stores.writes import WrittenVersion
 
 
@@ -50,11 +52,12 @@ class IcebergStore(TableStore):
         written: Sequence[WrittenVersion],
         appended_to: Version | None,
     ) -> SnapshotLocator:
-        files = files_in([each.location for each in written], self._session)
-        before = None
+        def paths(locations: Sequence[str]) -> list[str]:
+            return [file.name for file in stored_files(locations, self._session)]
+
+        files, before = paths([each.location for each in written]), None
         if appended_to is not None:
-            earlier = files_in([each.location for each in appended_to.segments], self._session)
-            before = Staged(appended_to.tag, earlier)
+            before = Staged(appended_to.tag, partial(paths, appended_to.locations))
         location = table_location(root, dataset)
         with opened(location) as catalog:
             snapshot = committed(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.catalog.records import Check, Column, Version
 from headrace.catalog.schema import sensitive
-from headrace.checks.audit import Audit, plan
+from headrace.checks.audit import Audit, failed_counts, plan
 from headrace.checks.evaluation import evaluated
 from headrace.checks.partition import belonging, partition_counts, partition_result
 from headrace.checks.readback import PARTITION, summary_aggregates, summary_of
@@ -108,10 +108,7 @@ class JdbcStore:
         set_aside = _row_counts(aside, keys, stored - sum(each.row_count for each in summaries.values()))
         locator = place.locator(tag)
         quarantine = f"{locator} WHERE {SET_ASIDE} = 1"
-        counts = {
-            name.removeprefix("check:"): int(n) for name, n in observed.items() if name.startswith("check:")
-        }
-        results = evaluated(audit, summaries, accepted, aside, quarantine, counts)
+        results = evaluated(audit, summaries, accepted, aside, quarantine, failed_counts(observed))
         of_partitions = [] if partition is None else [partition_result(audit, observed)]
         return [
             WrittenVersion(
@@ -286,7 +283,7 @@ def _append(
 ) -> dict[str, Any]:
     """Append the rows of the partitions, and return the counts made meanwhile.
 
-    Keys of the result: `written`; `check:<name>`; those of checks.partition, and of readback.summary_aggregates.
+    Keys of the result: `written`; those of `failed_counts` and checks.partition, and of readback.summary_aggregates.
     """
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
@@ -297,13 +294,12 @@ def _append(
         belongs = F.expr(belonging(f"({partition.key})", partition.keys))
         counts = partition_counts(f"({partition.key})", partition.keys)
     accepted = belongs if quarantined is None else belongs & ~quarantined
-    checked = audit.counts(belongs, accepted, provable=False)
     observation = Observation()
     frame = frame.observe(
         observation,
         F.count_if(belongs).alias("written"),
         *counts,
-        *(count.alias(f"check:{name}") for name, count in checked.items()),
+        *audit.counts(belongs, accepted, provable=False),
         *(count.alias(name) for name, count in summary_aggregates(audit.types, accepted).items()),
     )
     if partition is not None:

@@ -49,16 +49,15 @@ def of_version(connection: Connection, version: Version) -> VersionTable:
 
 def by_table(connection: Connection, versions: Sequence[Version]) -> dict[VersionTable, list[Version]]:
     """Return the versions by the part of a table that has them: versions of one run with the same columns share one."""
-    together: dict[tuple[object, ...], list[Version]] = {}
+    together: dict[tuple[VersionTable, tuple[object, ...]], list[tuple[VersionTable, Version]]] = {}
     for version in versions:
         table = of_version(connection, version)
         shape = tuple((column.name, column.type) for column in version.columns)
-        together.setdefault((table.schema, table.name, table.sets_aside, shape), []).append(version)
+        together.setdefault((replace(table, partitions=None), shape), []).append((table, version))
     found = {}
-    for each in together.values():
-        tables = [of_version(connection, version) for version in each]
-        numbers = [number for table in tables for number in table.partitions or ()]
-        found[replace(tables[0], partitions=tuple(sorted(numbers)) or None)] = each
+    for (table, _), parts in together.items():
+        numbers = sorted(number for part, _ in parts for number in part.partitions or ())
+        found[replace(table, partitions=tuple(numbers) or None)] = [version for _, version in parts]
     return found
 
 

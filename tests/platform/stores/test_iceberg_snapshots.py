@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def test_the_oldest_snapshots_are_forgotten_and_what_is_read_stays(
             table.manage_snapshots().create_tag(table.refs()[tag].snapshot_id, "of-an-auditor").commit()
         forget_old(table)
         paths.append(file.as_uri())
-        before = Staged(tag, list(paths))
+        before = Staged(tag, partial(list, tuple(paths)))
         assert sorted(files_of(table, MAIN_BRANCH)) == paths  # appended: all manifests before are still there
     assert len(table.snapshots()) < 6
     assert sorted(files_of(table, "of-an-auditor")) == paths[:2]
