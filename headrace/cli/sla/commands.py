@@ -12,17 +12,23 @@ from headrace.slas.objectives import ObjectiveKind
 from headrace.slas.status import SlaStatus
 from headrace.terminal.arguments import AsJson, dataset_keys, examples, time_of
 from headrace.terminal.errors import CommandError
-from headrace.terminal.output import ago, emit, facts, show, table
+from headrace.terminal.output import emit, facts, show, table
+from headrace.terminal.sla_cells import (
+    due,
+    forecast,
+    incident_parts,
+    margin,
+    objective_facts,
+    record_cells,
+    step_cells,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from headrace.slas.explanation import Step
-    from headrace.slas.queries import Incident, SlaObjectiveStatus, SlaRecord
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 _QUARTER = timedelta(days=91)
-_FEW, _MANY = 0.8, 1.25  # ratios to the usual rows between which forecasts hardly change
 
 Subject = Annotated[
     str,
@@ -71,8 +77,8 @@ def show_status(
             each.key,
             each.kind.value.lower().replace("_", " "),
             each.state.value,
-            _due(each),
-            _forecast(each),
+            due(each),
+            forecast(each),
             each.reason,
         )
         for each in found
@@ -117,7 +123,7 @@ def show_history(
     parts: list[RenderableType] = [
         table(
             header,
-            [_record(each) for each in found.records],
+            [record_cells(each) for each in found.records],
             f"{found.since:%Y-%m-%d} to {found.until:%Y-%m-%d}",
         )
     ]
@@ -128,7 +134,7 @@ def show_history(
                 each.kind,
                 each.partition,
                 each.outcome,
-                _length(each.late_by),
+                margin(each.late_by),
             )
             for each in found.outcomes
         ]
@@ -160,16 +166,16 @@ def explain(subject: Subject, as_json: AsJson = False) -> None:
         emit({"objectives": objectives, "critical_path": path, "incidents": wrong})
         return
     for each in objectives:
-        show(facts(_objective_facts(each)))
+        show(facts(objective_facts(each)))
     if path:
         show(
             table(
                 ["waits for", "usually", "expected", "80% interval", "#late by", "input rows"],
-                [_step(step) for step in path],
+                [step_cells(step) for step in path],
             )
         )
     for incident in wrong:
-        show(*_incident(incident))
+        show(*incident_parts(incident))
 
 
 @app.command(
@@ -197,97 +203,3 @@ def outage(
     except ValueError as error:
         raise CommandError(str(error)) from error
     show(f"SLAs of {subjects} are paused from {begins:%Y-%m-%d %H:%M} to {ends:%Y-%m-%d %H:%M} UTC.")
-
-
-def _due(objective: SlaObjectiveStatus) -> str | None:
-    if objective.deadline is None:
-        return None
-    return f"{objective.deadline:%Y-%m-%d %H:%M}" + (
-        f" ({objective.partition})" if objective.partition else ""
-    )
-
-
-def _forecast(objective: SlaObjectiveStatus) -> str | None:
-    if objective.expected_at is None or objective.expected_from is None or objective.expected_to is None:
-        return None
-    between = f"{objective.expected_from:%H:%M} to {objective.expected_to:%H:%M}"
-    return f"{objective.expected_at:%H:%M} ({between})"
-
-
-def _objective_facts(objective: SlaObjectiveStatus) -> list[tuple[str, object]]:
-    return [
-        ("objective", f"{objective.key} {objective.kind.value.lower().replace('_', ' ')}"),
-        ("status", objective.state.value),
-        ("since", ago(objective.since)),
-        ("reason", objective.reason),
-        ("deadline", _due(objective)),
-        ("expected", _forecast(objective)),
-        (
-            "miss probability",
-            None if objective.miss_probability is None else f"{objective.miss_probability:.0%}",
-        ),
-        ("waits for", objective.waits_for),
-        ("late by", f"{objective.waits_minutes:.0f} min" if objective.waits_minutes else None),
-        ("owners", ", ".join(objective.owners)),
-    ]
-
-
-def _record(record: SlaRecord) -> tuple[object, ...]:
-    usually = f"{_length(record.earlier)} before" if record.earlier is not None else None
-    if record.late is not None and record.met_late > record.met:
-        usually = f"{_length(record.late)} after"
-    return (
-        record.kind,
-        record.deadlines,
-        record.met,
-        record.met_late,
-        record.missed,
-        record.paused,
-        None if record.kept is None else f"{record.kept:.1%}",
-        usually,
-        f"{_length(record.latest)} after" if record.latest is not None else None,
-    )
-
-
-def _step(step: Step) -> tuple[object, ...]:
-    return (
-        step.key,
-        None if step.usually is None else f"{step.usually:%H:%M}",
-        f"{step.expected:%Y-%m-%d %H:%M}",
-        f"{step.earliest:%H:%M} to {step.latest:%H:%M}",
-        None if step.late_by is None else f"{step.late_by:.0f} min",
-        _rows(step.times_usual_rows),
-    )
-
-
-def _rows(times_usual: float | None) -> str | None:
-    """Describe the number of rows to read if it is unusual."""
-    if times_usual is None or _FEW < times_usual < _MANY:
-        return None
-    return f"{times_usual:.1f} times the usual rows"
-
-
-def _incident(incident: Incident) -> list[RenderableType]:
-    hit = [
-        (each.key, ", ".join(each.owners), each.state or None)
-        for each in (*incident.members, *incident.downstream)
-    ]
-    return [
-        facts(
-            [
-                ("incident", str(incident.incident_id)[:8]),
-                ("cause", incident.cause),
-                ("why", incident.reason),
-                ("since", ago(incident.opened_at)),
-            ]
-        ),
-        table(["affected", "owners", "status"], list(dict.fromkeys(hit))),
-    ]
-
-
-def _length(seconds: float | None) -> str | None:
-    if seconds is None:
-        return None
-    minutes = round(abs(seconds) / 60)
-    span = f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
-    return f"-{span}" if seconds < 0 else span
