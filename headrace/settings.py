@@ -122,8 +122,9 @@ class ConnectionSettings(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     url: str = Field(
-        pattern=r"^jdbc:[a-z0-9]+:",
-        description="The JDBC URL of the database, without a password: `jdbc:postgresql://host/database`.",
+        pattern=r"^(jdbc:[a-z0-9]+:|postgresql://)",
+        description="The URL of the database, without a password: `postgresql://host/database`, which needs no "
+        "driver, or a JDBC URL such as `jdbc:db2://host/database`.",
     )
     user: str | None = Field(default=None, description="The user to connect as.")
     password: SecretStr | None = Field(default=None, description="The user's password; set the variable.")
@@ -154,6 +155,8 @@ class ConnectionSettings(BaseModel):
             raise ValueError("`password` and `password_file` cannot be combined")
         if secret := next((name for name in self.properties if _SECRET.search(name)), None):
             raise ValueError(f"`properties` cannot have {secret!r}; use `password` or `password_file`")
+        if not self.url.startswith("jdbc:") and (self.driver or self.jars):
+            raise ValueError("`driver` and `jars` need a JDBC URL, which begins with `jdbc:`")
         return self
 
 

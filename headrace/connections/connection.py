@@ -7,19 +7,32 @@ from dataclasses import dataclass, field
 
 from pydantic import SecretStr
 
-from headrace.connections.dialects import DIALECTS, Dialect
+from headrace.connections.dialects import DIALECTS, Dialect, engine_of
 from headrace.context import current_context
+from headrace.database.connection import connect
 from headrace.settings import ConnectionSettings
 from headrace.spark.errors import StoreUnavailable
+
+_OWN_OPTIONS = (
+    "application_name",
+    "connect_timeout",
+    "keepalives_count",
+    "keepalives_idle",
+    "keepalives_interval",
+)
+CATALOG = "catalog"  # the connection to the catalog's own database, which needs no settings
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A database: its address and the driver's properties, of which `secrets` are never shown."""
+    """A database: its address and the driver's properties, of which `secrets` are never shown.
+
+    driver: the class of a JDBC driver; None: PostgreSQL's libpq, which needs none.
+    """
 
     name: str
     url: str
-    driver: str
+    driver: str | None
     dialect: Dialect
     properties: Mapping[str, str]
     password: SecretStr | None = field(repr=False)
@@ -32,24 +45,33 @@ class Connection:
         return {**self.properties, "password": self.password.get_secret_value()}
 
     @property
+    def conninfo(self) -> str:
+        """The connection string of libpq, with the password."""
+        from psycopg.conninfo import make_conninfo
+
+        return make_conninfo(self.url, **self.secrets)
+
+    @property
     def spark_options(self) -> dict[str, str]:
         """The options of Spark's JDBC source, which Spark redacts: `password` in every log, `url` in plans."""
-        return {"url": self.url, "driver": self.driver, **self.secrets}
+        return {"url": self.url, "driver": str(self.driver), **self.secrets}
 
 
 def connection(name: str) -> Connection:
-    """Return the connection of this name in the settings.
+    """Return the connection of this name in the settings; `catalog` is the catalog's database, unless they have one.
 
     Raises StoreUnavailable for an unknown one, a database without a dialect, and an unreadable password file.
     """
     known = current_context().settings.connections
+    if name not in known and name == CATALOG:
+        return _to_catalog()
     if name not in known:
         raise StoreUnavailable(
             f"There is no connection {name!r}. Add [connections.{name}] with its `url` to headrace.toml; there "
             f"{'are ' + ', '.join(sorted(known)) if known else 'are none'}."
         )
     found = known[name]
-    engine = found.url.split(":")[1]
+    engine = engine_of(found.url)
     if engine not in DIALECTS:
         raise StoreUnavailable(
             f"The connection {name} is to jdbc:{engine}, whose dialect Headrace does not know; it knows "
@@ -58,9 +80,19 @@ def connection(name: str) -> Connection:
     dialect = DIALECTS[engine]
     user = {"user": found.user} if found.user else {}
     properties = {**found.properties, **user}
-    return Connection(
-        name, found.url, found.driver or dialect.driver, dialect, properties, _password(name, found)
+    driver = (found.driver or dialect.driver) if found.url.startswith("jdbc:") else None
+    return Connection(name, found.url, driver, dialect, properties, _password(name, found))
+
+
+def _to_catalog() -> Connection:
+    url = connect().url
+    password = SecretStr(str(url.password)) if url.password else None
+    shown = (
+        url.set(drivername="postgresql", password=None)
+        .difference_update_query(_OWN_OPTIONS)
+        .render_as_string()
     )
+    return Connection(CATALOG, shown, None, DIALECTS["postgresql"], {}, password)
 
 
 def _password(name: str, found: ConnectionSettings) -> SecretStr | None:

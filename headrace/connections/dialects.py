@@ -269,4 +269,9 @@ DIALECTS: Mapping[str, Dialect] = {
     "teradata": _TERADATA,
     "derby": _DERBY,
 }
-"""By the second part of a JDBC URL."""
+"""By the name in a URL."""
+
+
+def engine_of(url: str) -> str:
+    """Return the name of the database in a URL: `db2` of `jdbc:db2://host/name`."""
+    return url.removeprefix("jdbc:").partition(":")[0]

@@ -1,4 +1,4 @@
-"""Exceptions of databases, raised by java.sql or within a job of Spark's, as Headrace's own."""
+"""Exceptions of databases, raised by java.sql or libpq or within a job of Spark's, as Headrace's own."""
 
 from __future__ import annotations
 
@@ -10,21 +10,26 @@ from typing import Any
 from headrace.connections.connection import Connection
 from headrace.spark.errors import ResourceError, StoreUnavailable
 
-# The classes of java.sql, and those of the drivers: PSQLException, SqlSyntaxErrorException, SQLServerException.
+# The classes of java.sql, and those of the drivers: PSQLException, SqlSyntaxErrorException, SQLServerException; ADBC's
+# from a task of Spark's, such as `adbc_driver_manager.DataError: INVALID_DATA: [libpq] Failed to execute query`.
 _OF_DATABASE = re.compile(
     r"(?:[\w$]+\.)*(?:\w*SQL\w*Exception|BatchUpdateException|Sql\w*Exception)(?:: (.*))?"
+    r"|\badbc_driver_manager\.\w+: (?:[A-Z_]+: )?(?:\[libpq\] )?(.*)"
 )
+_OF_LIBPQ = ("psycopg", "adbc_driver_manager")  # the packages of its exceptions
+_STATE = re.compile(r"SQLSTATE: (\w{5})")  # in ADBC's messages
 _NO_DRIVER = re.compile(r"ClassNotFoundException: ([\w.$]+)")
 _REFUSED = re.compile(
     r"authentication failed|Login failed|ORA-01017|SQL30082N|invalid username|user ID or password|"
     r"ERRORCODE=-4214|UserId, Password or Account is invalid|Connection authentication failure|"
-    r"no pg_hba\.conf entry|no password was provided|SCRAM",
+    r"no pg_hba\.conf entry|no password (?:was provided|supplied)|role \"[^\"]*\" does not exist|SCRAM",
     re.IGNORECASE,
 )
 _UNREACHABLE = re.compile(
     r"Connection refused|Connection to \S+ refused|UnknownHost|connection attempt failed|ERRORCODE=-4499|"
     r"ORA-1[27]\d{3}|could not establish the connection|TCP/IP connection to the host|No route to host|timed out|"
-    r"Connection reset|has been closed",
+    r"Connection reset|has been closed|could not translate host|failed to resolve host|No such file or directory|"
+    r"database \"[^\"]*\" does not exist|server closed the connection|connection is closed|connection is lost",
     re.IGNORECASE,
 )
 _CANCELLED = (
@@ -72,10 +77,12 @@ def meaning(
             f"The driver of the connection {name}, {connection.driver}, is not in Spark. Name its jar in `jars` of "
             f"{section}, and restart what runs already."
         )
-    causes = [match[1] for match in _OF_DATABASE.finditer(text) if match[1]]
+    causes = [match[1] or match[2] for match in _OF_DATABASE.finditer(text) if match[1] or match[2]]
+    if type(error).__module__.partition(".")[0] in _OF_LIBPQ:
+        causes.append(str(error).partition("\n")[0])
     if not causes:
         return None
-    cause, state = causes[-1].strip().rstrip("."), _state(error)
+    cause, state = causes[-1].strip().rstrip("."), _state(error, text)
     if state.startswith("28") or _REFUSED.search(text):
         return StoreUnavailable(
             f"{connection.dialect.name} refuses the user of the connection {name}: {cause}. Correct `user`, and "
@@ -110,8 +117,12 @@ def _text(error: BaseException, connection: Connection) -> str:
     return text.replace(password, "***") if password else text
 
 
-def _state(error: BaseException) -> str:
-    """Return the SQLSTATE of a java.sql.SQLException that py4j passes on."""
+def _state(error: BaseException, text: str) -> str:
+    """Return the SQLSTATE of an exception of libpq's, or of a java.sql.SQLException that py4j passes on."""
+    if own := getattr(error, "sqlstate", None):
+        return str(own)
+    if of_task := _STATE.search(text):
+        return of_task[1]
     java: Any = getattr(error, "java_exception", None)
     while java is not None:
         try:

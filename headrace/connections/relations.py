@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from decimal import Decimal
+from dataclasses import asdict, dataclass, replace
+from decimal import Decimal, InvalidOperation
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from headrace.connections.arrow import fetched
 from headrace.connections.connection import Connection, connection
 from headrace.connections.database import Database, Value
+from headrace.connections.dialects import literal
 from headrace.connections.failures import explained
 from headrace.spark.errors import SchemaMismatch
 from headrace.spark.quoting import quoted
@@ -30,6 +33,15 @@ class ParallelRead:
     lower: str
     upper: str
     partitions: int
+
+    def conditions(self, column: str) -> list[str]:
+        """Return the condition of each partition, which Spark's JDBC source makes itself. column: quoted."""
+        lower, upper = _bound(self.lower), _bound(self.upper)
+        cuts = [_cut(lower, upper, number, self.partitions) for number in range(1, self.partitions)]
+        if not cuts:
+            return []
+        between = [f"{column} >= {low} AND {column} < {high}" for low, high in pairwise(cuts)]
+        return [f"{column} < {cuts[0]} OR {column} IS NULL", *between, f"{column} >= {cuts[-1]}"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,16 +166,11 @@ def selected(
     dialect = place.dialect
     columns = ", ".join(f"{dialect.quoted(own)} AS {dialect.quoted(name)}" for name, own in names.items())
     query = f"(SELECT {columns} FROM {relation}) {_ALIAS}"  # noqa: S608
-    options: dict[str, str] = {}
-    if source is not None and source.read is not None:
-        options = {
-            "partitionColumn": _named(names, place, source.read.column),
-            "lowerBound": source.read.lower,
-            "upperBound": source.read.upper,
-            "numPartitions": str(source.read.partitions),
-        }
+    read = source.read if source is not None else None
+    if read is not None:
+        read = replace(read, column=_named(names, place, read.column))
     with explained(place, relation):
-        return _loaded(session, place, query, source.fetch_size if source else FETCH_SIZE, options)
+        return _loaded(session, place, query, source.fetch_size if source else FETCH_SIZE, read)
 
 
 def as_type(value: Column, found: str, wanted: str) -> Column:
@@ -182,16 +189,54 @@ def _loaded(
     place: Connection,
     table: str,
     fetch_size: int,
-    options: Mapping[str, str] | None = None,
+    read: ParallelRead | None = None,
 ) -> DataFrame:
+    """Return the rows of a table or query. read: by a column of it, which all rows have."""
+    if place.driver is None:
+        return fetched(
+            session, place, table, read.conditions(place.dialect.quoted(read.column)) if read else ()
+        )
+    options = (
+        {
+            "partitionColumn": read.column,
+            "lowerBound": read.lower,
+            "upperBound": read.upper,
+            "numPartitions": str(read.partitions),
+        }
+        if read
+        else {}
+    )
     reader = session.read.format("jdbc").options(
         **place.spark_options,
         dbtable=table,
         fetchsize=str(fetch_size),
         preferTimestampNTZ="true",
-        **(options or {}),
+        **options,
     )
     return reader.load()
+
+
+def _bound(text: str) -> int | Decimal | dt.datetime:
+    """Return a bound of a parallel read: a number, or a date or time. Raises SchemaMismatch."""
+    try:
+        number = Decimal(text)
+        return int(number) if number == number.to_integral_value() else number
+    except InvalidOperation:
+        pass
+    try:
+        return dt.datetime.fromisoformat(text)
+    except ValueError as error:
+        raise SchemaMismatch(
+            f"the bound {text!r} of `read` is neither a number nor a date or time"
+        ) from error
+
+
+def _cut(lower: Any, upper: Any, number: int, partitions: int) -> str:  # noqa: ANN401 - two of _bound
+    """Return SQL for the value at which a partition begins."""
+    if isinstance(lower, int) and isinstance(upper, int):
+        return str(lower + (upper - lower) * number // partitions)
+    value = lower + (upper - lower) * number / partitions
+    return literal(value.isoformat(" ")) if isinstance(value, dt.datetime) else format(value, "f")
 
 
 def _own(place: Connection, column: str) -> str:

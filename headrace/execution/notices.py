@@ -211,13 +211,13 @@ def _header(text: str) -> str:
 
 def _call(notice: ProcedureCall, version: Version) -> None:
     from headrace.connections.connection import connection
-    from headrace.connections.database import opened
+    from headrace.connections.opening import opened
     from headrace.spark.session import file_session
 
     values = _values(version)
     bound = [values[match[1]] for match in _PLACEHOLDER.finditer(notice.statement)]
     try:
-        with opened(connection(notice.connection), file_session()) as database:
+        with opened(connection(notice.connection), file_session) as database:
             database.call(_PLACEHOLDER.sub("?", notice.statement), bound)
     except ResourceError as error:
         raise NoticeFailed(str(error)) from error

@@ -16,7 +16,7 @@ from headrace.catalog.locators import JDBC_STORE, RelationLocator, locator_metad
 from headrace.catalog.records import CheckResult, CheckStatus, Column, VersionDraft
 from headrace.catalog.schema import decimal_widens, schema_hash, widens
 from headrace.connections.connection import connection
-from headrace.connections.database import opened
+from headrace.connections.opening import opened
 from headrace.connections.relations import OBSERVED, Source, State, columns_of, greatest, state
 from headrace.execution.plan import ExternalPlan
 from headrace.landed.contents import CHECK
@@ -69,7 +69,7 @@ def look(plan: ExternalPlan, source: Source, *, counted: bool) -> LandedTable:
     """
     from headrace.spark.session import database_session
 
-    with opened(connection(source.connection), database_session()) as database:
+    with opened(connection(source.connection), database_session) as database:
         if source.watermark is not None and not counted:
             return LandedTable(plan, source, greatest(database, source) or "")
         return _looked(plan, source, state(database, source))
@@ -84,10 +84,10 @@ def table_draft(looked: LandedTable, generation: int) -> VersionDraft:
     """Create the version of the table's present state, to be published at that generation."""
     from headrace.spark.session import database_session
 
-    session, source, record = database_session(), looked.source, looked.plan.record
-    with opened(connection(source.connection), session) as database:
+    source, record = looked.source, looked.plan.record
+    with opened(connection(source.connection), database_session) as database:
         known = state(database, source)
-    types = {name: type for name, (_, type) in columns_of(session, source).items()}
+    types = {name: type for name, (_, type) in columns_of(database_session(), source).items()}
     signature = _looked(looked.plan, source, known).signature
     identity = f"{signature}/{known.rows}/{generation}"
     return VersionDraft(

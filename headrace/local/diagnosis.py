@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 
 from headrace.catalog.locators import FILES_STORE
 from headrace.connections.connection import connection
-from headrace.connections.database import opened
+from headrace.connections.opening import opened
 from headrace.context import current_context
 from headrace.database.connection import connect
 from headrace.declarations.loading.project import load
@@ -161,7 +161,7 @@ def _warehouse(location: str, session: SparkSession) -> Finding:
 def _connections(session: SparkSession) -> Iterator[Finding]:
     for name in sorted(current_context().settings.connections):
         try:
-            with opened(connection(name), session) as database:
+            with opened(connection(name), lambda: session) as database:
                 yield Finding(f"connection {name}", Health.OK, database.dialect.name)
         except ResourceError as error:
             yield Finding(f"connection {name}", Health.PROBLEM, str(error))

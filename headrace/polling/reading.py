@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urljoin, urlsplit
 
 from headrace.connections.connection import connection
-from headrace.connections.database import opened
+from headrace.connections.opening import opened
 from headrace.outgoing import NoAnswer, fetch
 from headrace.polling.polls import URL_WATERMARK, Poll, bound
 from headrace.variables import UnsetVariable, with_variables
@@ -48,7 +48,7 @@ def read_rows(poll: Poll, watermark: Watermark, session: Callable[[], SparkSessi
     assert poll.connection is not None  # noqa: S101 - a query has one
     assert poll.query is not None  # noqa: S101
     sql, count = bound(poll.query)
-    with opened(connection(poll.connection), session()) as database:
+    with opened(connection(poll.connection), session) as database:
         rows = database.query(sql, [watermark] * count, MAX_ROWS, _QUERY_SECONDS)
     return Rows([{name.lower(): value for name, value in row.items()} for row in rows], len(rows) == MAX_ROWS)
 

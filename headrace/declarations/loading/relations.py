@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.connections.dialects import DIALECTS
+from headrace.connections.dialects import DIALECTS, engine_of
 from headrace.context import current_context
 
 Relation = tuple[str, tuple[str, ...]]  # the database, and the names as its catalog has them
@@ -17,7 +17,7 @@ def relation_of(base_uri: str | None) -> Relation | None:
     if not is_named or name.startswith("/"):
         return None
     settings = current_context().settings.connections.get(connection)
-    dialect = DIALECTS.get(settings.url.split(":")[1]) if settings is not None else None
+    dialect = DIALECTS.get(engine_of(settings.url)) if settings is not None else None
     if settings is None or dialect is None:
         return connection, (name.casefold(),)
     return settings.url, dialect.parts(name)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.catalog.records import Version
-from headrace.connections.database import Database, opened
+from headrace.connections.database import Database
 from headrace.connections.dialects import literal
 from headrace.connections.failures import StatementFailed
+from headrace.connections.opening import opened
 from headrace.queries.rows import PublishedRow
 from headrace.spark.errors import StoreUnavailable
 from headrace.stores.columns import merged_columns
@@ -45,7 +46,7 @@ def update_view(
         by_place.setdefault(row.version.metadata.get("warehouse"), []).append(row)
     for uri, published in by_place.items():
         place = Place.of(dataset, uri)
-        with opened(place.connection, session()) as database:
+        with opened(place.connection, session) as database:
             changed = _show(database, place, [row.version for row in published])
         view = place.connection.dialect.written((place.schema, place.view))
         references += [
@@ -60,7 +61,7 @@ def update_view(
         ]
     if withdrawn and not rows:
         place = Place.of(dataset, base_uri)
-        with opened(place.connection, session()) as database:
+        with opened(place.connection, session) as database:
             if _shown(database, place) is not None:
                 database.execute(f"DROP VIEW {_view(place)}")
     return references

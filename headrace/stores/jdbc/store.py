@@ -16,8 +16,9 @@ from headrace.checks.readback import PARTITION, summary_aggregates, summary_of
 from headrace.checks.readback import summaries as summaries_of
 from headrace.checks.summary import Bounds, Summary, statistics
 from headrace.connections.connection import Connection, connection
-from headrace.connections.database import Database, opened
-from headrace.connections.failures import explained
+from headrace.connections.database import Database
+from headrace.connections.failures import StatementFailed, explained
+from headrace.connections.opening import opened
 from headrace.connections.relations import OBSERVED, Source, State, is_readable, rows_of
 from headrace.spark.errors import CorruptInput, StoreUnavailable
 from headrace.spark.failures import explained as explained_by_spark
@@ -44,6 +45,9 @@ from headrace.stores.writes import OutputFormat, PartitionWrite, WrittenVersion
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
+
+
+_NO_SCHEMA = "3F000"  # PostgreSQL's SQLSTATE
 
 
 class JdbcStore:
@@ -79,15 +83,16 @@ class JdbcStore:
         create = definition(dataset, place.connection, table, conforming)
         frame = df.select(*(quoted(column.name) for column in conforming))
         audit.require_valid(frame)
-        self._require_zone(dataset, conforming)
+        if place.connection.driver is not None:
+            self._require_zone(dataset, conforming)
         self._hidden |= sensitive(conforming)
-        with opened(place.connection, self._session) as database:
-            database.execute(create)
+        with opened(place.connection, lambda: self._session) as database:
+            _create(database, create, place.schema)
         options = output.options if output is not None else {}
         with explained(place.connection, str(place.locator(tag)), self._hidden):
             observed = _append(frame, audit, place.connection, table, options, partition)
         # A new connection: an idle one may have been closed meanwhile.
-        with opened(place.connection, self._session) as database:
+        with opened(place.connection, lambda: self._session) as database:
             relation = place.connection.dialect.relation((table.schema, table.name))
             stored = int(str(database.value(f"SELECT COUNT(*) FROM {relation}")))  # noqa: S608 - quoted
             if stored != observed["written"]:
@@ -172,13 +177,13 @@ class JdbcStore:
         if base_uri is None:
             return []
         place = self._place(dataset, base_uri)
-        with opened(place.connection, self._session) as database:
+        with opened(place.connection, lambda: self._session) as database:
             return place.tags(database)
 
     def stored(self, dataset: str, tag: str, base_uri: str | None = None) -> StoredTag:
         """Return the table of a tag, and its size. Raises StoreUnavailable."""
         place = self._place(dataset, base_uri)
-        with opened(place.connection, self._session) as database:
+        with opened(place.connection, lambda: self._session) as database:
             size = self._byte_size(database, VersionTable(place.schema, place.table(tag), sets_aside=False))
         return StoredTag(str(place.locator(tag)), size)
 
@@ -186,7 +191,7 @@ class JdbcStore:
         """Drop the table of a tag. Raises ValueError for an invalid tag, StoreUnavailable, StatementFailed."""
         place = self._place(dataset, base_uri)
         name = place.table(tag)
-        with opened(place.connection, self._session) as database:
+        with opened(place.connection, lambda: self._session) as database:
             if name in database.relations(place.schema, name):
                 database.execute(f"DROP TABLE {place.connection.dialect.relation((place.schema, name))}")
 
@@ -211,7 +216,7 @@ class JdbcStore:
         source = Source.of(version.metadata["database"])
         known = State(**version.metadata[OBSERVED])
         place = self._connection(source.connection)
-        with opened(place, self._session) as database:
+        with opened(place, lambda: self._session) as database:
             if known.snapshot is None and not is_readable(database, source, known):
                 raise CorruptInput(
                     f"{version.dataset} version {version.tag} cannot be read: {version.location} had "
@@ -252,6 +257,16 @@ class JdbcStore:
         key = F.element_at(F.array(*map(F.lit, keys)), F.col(NUMBER) + 1)
         frame = rows(self._session, connection, table, numbered, set_aside=set_aside)
         return frame.withColumn(PARTITION, key).drop(NUMBER)
+
+
+def _create(database: Database, statement: str, schema: str) -> None:
+    """Create a table, and its schema where the database says that it is missing."""
+    try:
+        database.execute(statement)
+    except StatementFailed as error:
+        if error.state != _NO_SCHEMA:
+            raise
+        database.execute(f"CREATE SCHEMA IF NOT EXISTS {database.dialect.quoted(schema)}", statement)
 
 
 def _summaries(

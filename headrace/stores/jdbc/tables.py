@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from headrace.catalog.locators import RelationLocator
 from headrace.catalog.records import Column, Version
+from headrace.connections.arrow import ingest
 from headrace.connections.connection import Connection
 from headrace.connections.dialects import Dialect, literal
 from headrace.connections.relations import as_type, selected
@@ -102,6 +103,9 @@ def append(frame: DataFrame, connection: Connection, table: VersionTable, option
         )
         for field in frame.schema.fields
     ]
+    if connection.driver is None:
+        ingest(frame.select(*columns), connection, table.schema, table.name)
+        return
     target = dialect.relation((table.schema, table.name))
     writer = frame.select(*columns).write.format("jdbc").mode("append")
     writer.options(**{"batchsize": "10000", **options, **connection.spark_options, "dbtable": target}).save()

@@ -9,18 +9,23 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace.connections.connection import connection
-from headrace.connections.database import Database, opened
-from tests.platform.connections.databases import NEEDS_DRIVER, configured, derby
+from headrace.connections.database import Database
+from headrace.connections.opening import opened
+from tests.platform.connections.databases import BY_JDBC, DATABASES, Postgres, configured, derby
 
 
-@pytest.fixture(params=["derby", pytest.param("postgresql", marks=NEEDS_DRIVER)])
+@pytest.fixture(params=DATABASES)
 def database(
     request: pytest.FixtureRequest, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Database]:
     """An open connection named crm, with a schema of its own."""
     is_derby = request.param == "derby"
-    toml = derby("crm") if is_derby else request.getfixturevalue("postgresql_over_tcp").settings("crm")
-    with configured(monkeypatch, tmp_path, toml), opened(connection("crm"), spark) as found:
+    if is_derby:
+        toml = derby("crm")
+    else:
+        served: Postgres = request.getfixturevalue("postgresql_over_tcp")
+        toml = served.settings("crm", jdbc=request.param == BY_JDBC)
+    with configured(monkeypatch, tmp_path, toml), opened(connection("crm"), lambda: spark) as found:
         found.execute("CREATE SCHEMA shop")
         yield found
         if not is_derby:

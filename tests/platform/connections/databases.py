@@ -23,6 +23,8 @@ from tests.paths import POSTGRESQL_DRIVER
 
 NO_DRIVER = f"no {POSTGRESQL_DRIVER} (`make drivers` installs it)"
 NEEDS_DRIVER = pytest.mark.skipif(not POSTGRESQL_DRIVER.exists(), reason=NO_DRIVER)
+BY_JDBC = "postgresql_by_jdbc"
+DATABASES = ["derby", "postgresql", pytest.param(BY_JDBC, marks=NEEDS_DRIVER)]  # of tests that run on each
 _NUMBERS = count()
 
 
@@ -48,21 +50,24 @@ class Postgres:
     url: URL  # for psycopg
     port: int
 
-    @property
-    def variables(self) -> dict[str, str]:
+    def variables(self, *, jdbc: bool = False) -> dict[str, str]:
         """The settings of a connection to it, by the ends of their variables."""
+        url = f"postgresql://127.0.0.1:{self.port}/{self.url.database}"
+        jars = {"JARS": f'["{POSTGRESQL_DRIVER}"]'} if jdbc else {}
         return {
-            "URL": f"jdbc:postgresql://127.0.0.1:{self.port}/{self.url.database}",
+            "URL": f"jdbc:{url}" if jdbc else url,
             "USER": "postgres",
             "PASSWORD": "not checked",
-            "JARS": f'["{POSTGRESQL_DRIVER}"]',
+            **jars,
         }
 
-    def settings(self, name: str, user: str = "postgres") -> str:
+    def settings(self, name: str, user: str = "postgres", *, jdbc: bool = False) -> str:
         """The settings of a connection to it, as TOML."""
+        found = self.variables(jdbc=jdbc)
+        jars = f"jars = {found['JARS']}\n" if jdbc else ""
         return (
-            f'[connections.{name}]\nurl = "{self.variables["URL"]}"\nuser = "{user}"\n'
-            f'password = "{self.variables["PASSWORD"]}"\njars = {self.variables["JARS"]}\n'
+            f'[connections.{name}]\nurl = "{found["URL"]}"\nuser = "{user}"\n'
+            f'password = "{found["PASSWORD"]}"\n{jars}'
         )
 
     def connect(self) -> psycopg.Connection:

@@ -80,7 +80,8 @@ def test_other_urls_are_accepted(url: str, tmp_path: Path, monkeypatch: pytest.M
         (f'{CRM}password = "a"\npassword_file = "b"\n', "cannot be combined"),
         (f"{CRM}[connections.crm.properties]\nsslpassword = 'a'\n", "cannot have 'sslpassword'"),
         ('[connections.CRM]\nurl = "jdbc:postgresql://h/db"\n', "should match pattern"),
-        ('[connections.crm]\nurl = "postgresql://h/db"\n', "should match pattern"),
+        ('[connections.crm]\nurl = "mysql://h/db"\n', "should match pattern"),
+        ('[connections.crm]\nurl = "postgresql://h/db"\njars = ["x.jar"]\n', "need a JDBC URL"),
     ],
 )
 def test_invalid_connections_are_refused(

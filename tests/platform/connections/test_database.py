@@ -10,10 +10,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace.connections.connection import connection
-from headrace.connections.database import Database, Value, opened
+from headrace.connections.database import Database, Value
 from headrace.connections.failures import StatementFailed, explained
+from headrace.connections.opening import opened
 from headrace.spark.errors import StoreUnavailable
-from tests.platform.connections.databases import NEEDS_DRIVER, Postgres, configured, derby
+from tests.platform.connections.databases import DATABASES, NEEDS_DRIVER, Postgres, configured, derby
 
 VALUES: dict[str, tuple[str, Value]] = {
     "whole": ("BIGINT", 9_007_199_254_740_993),
@@ -45,8 +46,7 @@ def test_values_are_bound_and_come_back(database: Database) -> None:
     assert database.value("SELECT day FROM shop.plain WHERE whole = 1") is None
 
 
-@NEEDS_DRIVER
-@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("database", DATABASES[1:], indirect=True)
 def test_times_with_a_zone_are_instants(database: Database) -> None:
     noon = dt.datetime(2026, 7, 1, 12, tzinfo=dt.timezone(dt.timedelta(hours=2)))
     database.execute(
@@ -84,6 +84,8 @@ def test_a_refused_statement_names_the_connection_and_the_cause(database: Databa
 
 UNREACHABLE = {
     "jdbc:derby:/nowhere/at/all": "Derby is not reached by the connection crm at jdbc:derby:/nowhere/at/all",
+    "postgresql://127.0.0.1:1/x": "PostgreSQL is not reached by the connection crm .*refused",
+    "postgresql://no-such-host.invalid/x": "PostgreSQL is not reached by the connection crm",
     "jdbc:postgresql://127.0.0.1:1/x": "PostgreSQL is not reached by the connection crm .*Connection refused|"
     "PostgreSQL is not reached by the connection crm .*refused",
     "jdbc:oracle:thin:@//127.0.0.1:1/x": r"driver of the connection crm, oracle\.jdbc\.OracleDriver, is not in Spark",
@@ -104,24 +106,28 @@ def test_an_unreachable_database_says_what_to_do(
     with (
         configured(monkeypatch, tmp_path, f'[connections.crm]\nurl = "{url}"\n'),
         pytest.raises(StoreUnavailable, match=UNREACHABLE[url]) as refused,
-        opened(connection("crm"), spark),
+        opened(connection("crm"), lambda: spark),
     ):
         pytest.fail("it is open")
     assert r"[connections.crm] in headrace.toml" in str(refused.value)
     assert "s3cret" not in str(refused.value)
 
 
-@NEEDS_DRIVER
+@pytest.mark.parametrize("jdbc", [False, pytest.param(True, marks=NEEDS_DRIVER)])
 def test_a_refused_user_is_told_so(
-    postgresql_over_tcp: Postgres, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    jdbc: bool,
+    postgresql_over_tcp: Postgres,
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with (
-        configured(monkeypatch, tmp_path, postgresql_over_tcp.settings("crm", user="stranger")),
+        configured(monkeypatch, tmp_path, postgresql_over_tcp.settings("crm", user="stranger", jdbc=jdbc)),
         pytest.raises(
             StoreUnavailable,
             match=r"refuses the user of the connection crm: .*stranger.*HEADRACE_CONNECTIONS__CRM__PASSWORD",
         ),
-        opened(connection("crm"), spark),
+        opened(connection("crm"), lambda: spark),
     ):
         pytest.fail("it is open")
 
@@ -137,7 +143,7 @@ def test_a_driver_that_does_not_know_the_url_is_named(
         pytest.raises(
             StoreUnavailable, match=r"AutoloadedDriver does not know the URL of the connection crm"
         ),
-        opened(connection("crm"), spark),
+        opened(connection("crm"), lambda: spark),
     ):
         pytest.fail("it is open")
 
@@ -167,6 +173,6 @@ def test_spark_connect_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with (
         configured(monkeypatch, tmp_path, derby("crm")),
         pytest.raises(StoreUnavailable, match=r"needs Spark's JVM.*Set spark\.master"),
-        opened(connection("crm"), remote),
+        opened(connection("crm"), lambda: remote),
     ):
         pytest.fail("it is open")

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 
 from headrace.connections.connection import connection
-from headrace.connections.database import opened
+from headrace.connections.opening import opened
 from headrace.database.connection import transaction
 from headrace.declarations.loading.known import known
 from headrace.declarations.loading.project import load
@@ -72,7 +72,7 @@ def project(
 
 
 def execute(spark: SparkSession, *statements: str) -> None:
-    with opened(connection("opsdb"), spark) as database:
+    with opened(connection("opsdb"), lambda: spark) as database:
         database.execute(*statements)
 
 

@@ -11,8 +11,9 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 
 from headrace.connections.connection import connection
-from headrace.connections.database import Database, opened
+from headrace.connections.database import Database
 from headrace.connections.failures import StatementFailed
+from headrace.connections.opening import opened
 from headrace.declarations.loading.project import load
 from headrace.queries.versions import version
 from headrace.settings import settings
@@ -22,8 +23,7 @@ from headrace.stores.jdbc.tables import append
 from headrace.stores.store import OpenStores
 from headrace.stores.tags import new_tag
 from headrace.stores.writes import OutputFormat
-from tests.paths import POSTGRESQL_DRIVER
-from tests.platform.connections.databases import NO_DRIVER, Postgres, derby
+from tests.platform.connections.databases import BY_JDBC, DATABASES, Postgres, derby
 from tests.platform.projects import failure, load_project, write_project
 
 ORDERS = """
@@ -35,7 +35,7 @@ attributes:
 """
 
 
-@pytest.fixture(params=["derby", "postgresql"])
+@pytest.fixture(params=DATABASES)
 def sales(
     request: pytest.FixtureRequest, engine: Engine, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Database]:
@@ -45,16 +45,17 @@ def sales(
         monkeypatch.setenv("HEADRACE_CONNECTIONS__SALES__PASSWORD", "s3cret-of-sales")
         monkeypatch.setenv("HEADRACE_CONNECTIONS__SALES__USER", "shop")
     else:
-        if not POSTGRESQL_DRIVER.exists():
-            pytest.skip(NO_DRIVER)
         served: Postgres = request.getfixturevalue("postgresql_over_tcp")
-        for name, value in {**served.variables, "PASSWORD": "s3cret-of-sales"}.items():
+        for name, value in {
+            **served.variables(jdbc=request.param == BY_JDBC),
+            "PASSWORD": "s3cret-of-sales",
+        }.items():
             monkeypatch.setenv(f"HEADRACE_CONNECTIONS__SALES__{name}", value)
     settings.cache_clear()
-    with opened(connection("sales"), spark) as database:
+    with opened(connection("sales"), lambda: spark) as database:
         database.execute("CREATE SCHEMA shop")
         yield database
-        if request.param == "postgresql":
+        if request.param != "derby":
             database.execute("DROP SCHEMA shop CASCADE")
 
 
@@ -117,11 +118,26 @@ def test_what_the_database_cannot_hold_is_refused_before_a_table_is_created(
     assert sales.relations(sales.dialect.folded("shop"), "") == {}
 
 
-@pytest.mark.parametrize("sales", ["postgresql"], indirect=True)  # Derby creates it
-def test_an_unknown_schema_is_named(sales: Database, engine: Engine, tmp_path: Path) -> None:
+def test_a_missing_schema_is_created(sales: Database, engine: Engine, tmp_path: Path) -> None:
+    orders = ORDERS.replace("table: shop.orders", "table: landing.orders")
+    assert run(tmp_path, engine, "SELECT 1 AS id", orders).success
+    assert sales.value("SELECT id FROM landing.orders") == 1
+    if sales.dialect.name == "PostgreSQL":
+        sales.execute("DROP SCHEMA landing CASCADE")
+
+
+@pytest.mark.parametrize("sales", DATABASES[1:], indirect=True)
+def test_a_schema_that_the_user_may_not_create_is_named(
+    sales: Database, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "weak_" + str(sales.value("SELECT current_database()"))
+    sales.execute(f"CREATE ROLE {name} LOGIN")
+    monkeypatch.setenv("HEADRACE_CONNECTIONS__SALES__USER", name)
+    settings.cache_clear()
     result = run(tmp_path, engine, "SELECT 1 AS id", ORDERS.replace("table: shop.orders", "table: nowhere.x"))
+    sales.execute(f"DROP ROLE {name}")
     assert "(connection sales) failed: " in failure(result)
-    assert "nowhere" in failure(result).lower()
+    assert "permission denied for database" in failure(result)
 
 
 def test_the_password_is_shown_nowhere(
@@ -133,7 +149,8 @@ def test_the_password_is_shown_nowhere(
     [written] = store.write(spark.range(2), dataset="shop/orders", tag=new_tag(), output=output)
     runs = spark._jsparkSession.sharedState().statusStore().executionsList()
     plans = [runs.apply(number).physicalPlanDescription() for number in range(runs.size())]
-    assert "JDBC" in str(plans)
+    assert "JDBC" in str(plans) or connection("sales").driver is None
+    assert plans
     assert "s3cret-of-sales" not in f"{plans} {written}"
     with engine.begin() as database:
         for table in ("dataset_version", "dataset", "run_attempt"):

@@ -23,9 +23,8 @@ from headrace.settings import settings
 from headrace.stores.protocol import Store, StoredTag
 from headrace.stores.store import OpenStores
 from headrace.stores.writes import OutputFormat, WrittenVersion
-from tests.paths import POSTGRESQL_DRIVER
 from tests.platform.acme.installed import acme_installed
-from tests.platform.connections.databases import NO_DRIVER, Postgres
+from tests.platform.connections.databases import Postgres
 from tests.platform.projects import Project, load_project, write_project
 from tests.platform.stores.conformance.guarantees import Guarantee
 from tests.platform.stores.conformance.outside import (
@@ -183,11 +182,9 @@ def _connect(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     if request.param == "derby":
         monkeypatch.setenv(f"{prefix}__URL", f"jdbc:derby:memory:shop{next(_NUMBERS)};create=true")
     else:
-        if not POSTGRESQL_DRIVER.exists():
-            pytest.skip(NO_DRIVER)
         served: Postgres = request.getfixturevalue("postgresql_over_tcp")
         CONNINFO[:] = [served.url.render_as_string(hide_password=False)]
-        for name, value in served.variables.items():
+        for name, value in served.variables().items():
             monkeypatch.setenv(f"{prefix}__{name}", value)
     settings.cache_clear()
     DATABASES[request.param].run("CREATE SCHEMA shop")
