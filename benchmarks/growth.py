@@ -4,9 +4,10 @@ A feed has a large partition, and one of 1 % more for each round: half of its ke
 earlier rows, spread over all of them or the most recent ones. In turns, each round:
 headrace       a run of Headrace with Dagster: it takes in the new partition and publishes a complete version
 refresh        the same with --full-refresh: it reads the whole feed
-rewrite alone  the whole feed with Spark's write (files), deltalake or pyiceberg
-alone          append: Spark's, deltalake's or pyiceberg's append of the new rows; merge: Spark's join and write of all
-               rows (files), deltalake's MERGE, pyiceberg's upsert
+rewrite alone  the whole feed with Spark's write (files), deltalake, pyiceberg, or ADBC's COPY (jdbc, to PostgreSQL)
+alone          append: the library's append of the new rows; merge: Spark's join and write of all rows (files),
+               deltalake's MERGE, pyiceberg's upsert, PostgreSQL's MERGE
+PostgreSQL's own CPU time is not counted.
 Run: python -m benchmarks.growth [--rows N] [--rounds N] [--modes append,merge] [--stores delta] [--recent]
 """
 
@@ -16,11 +17,12 @@ import shutil
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Annotated, Literal, Protocol
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 import typer
+from adbc_driver_postgresql import dbapi
 from deltalake import DeltaTable, write_deltalake
 from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import DataFrame
@@ -46,7 +48,7 @@ attributes:
   key: bench/{name}
   sql: SELECT {columns} FROM feed
   incremental: {{{incremental}}}
-  output: {{store: {store}}}
+  output: {{store: {store}{connection}}}
 """
 _INCREMENTAL = {
     "append": "mode: append, partition: part",
@@ -58,7 +60,7 @@ def main(
     rows: Annotated[int, typer.Option(help="Rows before the first round.")] = 2_000_000,
     rounds: Annotated[int, typer.Option(help="Measured rounds.")] = 3,
     modes: Annotated[str, typer.Option(help="append, merge or both.")] = "append,merge",
-    stores: Annotated[str, typer.Option(help="Stores, separated by commas.")] = "files,iceberg,delta",
+    stores: Annotated[str, typer.Option(help="Stores, separated by commas.")] = "files,iceberg,delta,jdbc",
     recent: Annotated[bool, typer.Option(help="Known keys are recent ones, not spread.")] = False,
 ) -> None:
     """Measure and print seconds and ratios."""
@@ -71,6 +73,7 @@ def main(
                 columns=", ".join(["part", *COLUMNS] if mode == "append" else COLUMNS),
                 incremental=_INCREMENTAL[mode],
                 store=store,
+                connection=", connection: catalog" if store == "jdbc" else "",
             )
             for mode, store in cases
             for suffix in ("", "_refreshed")
@@ -244,10 +247,45 @@ class Files:
         rows.by_spark(self.work).write.mode("overwrite").parquet(str(self.path.with_suffix(".copy")))
 
 
+class Postgresql:
+    def __init__(self, work: Workspace, name: str, rows: Rows) -> None:
+        self.uri, self.name = embedded.start(work.home), f"alone_{name}"
+        self._copy(rows, self.name, "create")
+
+    def append(self, rows: Rows) -> None:
+        self._copy(rows, self.name, "append")
+
+    def merge(self, rows: Rows) -> None:
+        changed = f"{self.name}_changed"
+        updates = ", ".join(f"{each} = n.{each}" for each in rows.columns)
+        names, values = ", ".join(rows.columns), ", ".join(f"n.{each}" for each in rows.columns)
+        into = f"MERGE INTO {self.name} o USING {changed} n ON o.id = n.id"
+        matched = f"WHEN MATCHED THEN UPDATE SET {updates}"
+        self._copy(
+            rows,
+            changed,
+            "replace",
+            f"{into} {matched} WHEN NOT MATCHED THEN INSERT ({names}) VALUES ({values})",  # noqa: S608
+        )
+
+    def rewrite(self, rows: Rows) -> None:
+        self._copy(rows, f"{self.name}_copy", "replace")
+
+    def _copy(
+        self, rows: Rows, table: str, mode: Literal["append", "create", "replace"], then: str = ""
+    ) -> None:
+        with dbapi.connect(self.uri) as opened, opened.cursor() as cursor:
+            cursor.adbc_ingest(table, rows.by_arrow(), mode=mode)
+            if then:
+                cursor.execute(then)
+            opened.commit()
+
+
 ALONE: dict[str, Callable[[Workspace, str, pa.Table], Alone]] = {
     "files": Files,
     "iceberg": Iceberg,
     "delta": Delta,
+    "jdbc": Postgresql,
 }
 
 

@@ -6,6 +6,7 @@ the library writes what Spark computed:
 files    df.write.parquet
 iceberg  pyiceberg: Table.append(df.toArrow()) to a new table of a catalog in the same PostgreSQL
 delta    deltalake: write_deltalake(df.toArrow())
+catalog  ADBC's COPY of df.toArrow() to the same PostgreSQL (the store `jdbc` without a driver)
 jdbc     df.write.jdbc to PostgreSQL, 10,000 rows a batch (the TCP connection is relayed by this process)
 All take turns in the same run, after one warm-up. PostgreSQL's own CPU time is not counted.
 Run: python -m benchmarks.stores [--rows N] [--rounds N] [--shapes orders,contacts] [--stores files,delta]
@@ -18,6 +19,7 @@ from contextlib import closing
 from typing import Annotated
 
 import typer
+from adbc_driver_postgresql import dbapi
 from deltalake import write_deltalake
 from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import DataFrame
@@ -25,16 +27,21 @@ from pyspark.sql import DataFrame
 from benchmarks.materialization import SHAPES
 from benchmarks.workspace import CONNECTION, Workspace, in_turns, removed, report, workspace
 from headrace.catalog.records import DatasetRecord
+from headrace.connections.connection import CATALOG
 from headrace.database import embedded
 from headrace.registration.declarations import register
 from tests.paths import POSTGRESQL_DRIVER
+
+DATABASES = {"catalog": CATALOG, "jdbc": CONNECTION}  # connections
 
 
 def main(
     rows: Annotated[int, typer.Option(help="Rows of each shape.")] = 500_000,
     rounds: Annotated[int, typer.Option(help="Measured rounds.")] = 3,
     shapes: Annotated[str, typer.Option(help="Shapes, separated by commas.")] = ",".join(SHAPES),
-    stores: Annotated[str, typer.Option(help="Stores, separated by commas.")] = "files,iceberg,delta,jdbc",
+    stores: Annotated[
+        str, typer.Option(help="Stores, separated by commas.")
+    ] = "files,iceberg,delta,catalog,jdbc",
 ) -> None:
     """Measure and print seconds and ratios."""
     with workspace() as work:
@@ -54,9 +61,10 @@ def main(
 def _measure(work: Workspace, shape: str, store: str, rows: int, rounds: int, raw: str) -> None:
     name = f"{shape}_{store}"
     metadata = {"store": store} if store != "files" else {}
-    if store == "jdbc":
-        metadata["warehouse"] = f"{CONNECTION}:bench.{name}"
-    record = DatasetRecord(f"bench/{name}", "table" if store == "jdbc" else "parquet", metadata=metadata)
+    is_database = store in DATABASES
+    if is_database:
+        metadata = {"store": "jdbc", "warehouse": f"{DATABASES[store]}:bench.{name}"}
+    record = DatasetRecord(f"bench/{name}", "table" if is_database else "parquet", metadata=metadata)
     register(work.engine, [record])
     bare = BARE[store]
 
@@ -89,8 +97,14 @@ def _delta(work: Workspace, frame: DataFrame, name: str) -> None:
     write_deltalake(str(work.home / "bare" / name), frame.toArrow())
 
 
+def _catalog(work: Workspace, frame: DataFrame, name: str) -> None:
+    with dbapi.connect(embedded.start(work.home)) as opened, opened.cursor() as cursor:
+        cursor.adbc_ingest(f"bare_{name}", frame.toArrow(), mode="create")
+        opened.commit()
+
+
 def _jdbc(work: Workspace, frame: DataFrame, name: str) -> None:
-    found = work.postgres.variables
+    found = work.postgres.variables(jdbc=True)
     properties = {"user": found["USER"], "driver": "org.postgresql.Driver", "batchsize": "10000"}
     frame.write.jdbc(found["URL"], f"bare.{name}", properties=properties)
 
@@ -99,6 +113,7 @@ BARE: dict[str, Callable[[Workspace, DataFrame, str], None]] = {
     "files": _files,
     "iceberg": _iceberg,
     "delta": _delta,
+    "catalog": _catalog,
     "jdbc": _jdbc,
 }
 

@@ -109,7 +109,7 @@ def workspace() -> Iterator[Workspace]:
         os.environ["HEADRACE_SPARK__CONF"] = json.dumps({"spark.driver.memory": "4g"})
         try:
             with postgres_over_tcp(embedded.start(home)) as postgres:
-                for name, value in postgres.variables().items():
+                for name, value in postgres.variables(jdbc=True).items():
                     if POSTGRESQL_DRIVER.exists():
                         os.environ[f"HEADRACE_CONNECTIONS__{CONNECTION.upper()}__{name}"] = value
                 os.environ.update(environment())

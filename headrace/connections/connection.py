@@ -13,13 +13,6 @@ from headrace.database.connection import connect
 from headrace.settings import ConnectionSettings
 from headrace.spark.errors import StoreUnavailable
 
-_OWN_OPTIONS = (
-    "application_name",
-    "connect_timeout",
-    "keepalives_count",
-    "keepalives_idle",
-    "keepalives_interval",
-)
 CATALOG = "catalog"  # the connection to the catalog's own database, which needs no settings
 
 
@@ -85,14 +78,17 @@ def connection(name: str) -> Connection:
 
 
 def _to_catalog() -> Connection:
-    url = connect().url
-    password = SecretStr(str(url.password)) if url.password else None
-    shown = (
-        url.set(drivername="postgresql", password=None)
-        .difference_update_query(_OWN_OPTIONS)
-        .render_as_string()
+    engine = connect()
+    _, given = engine.dialect.create_connect_args(engine.url)
+    password = SecretStr(str(given["password"])) if given.get("password") else None
+    properties = {
+        name: str(value)
+        for name, value in given.items()
+        if name not in ("context", "password", "application_name", "connect_timeout")
+    }
+    return Connection(
+        CATALOG, f"postgresql:///{engine.url.database}", None, DIALECTS["postgresql"], properties, password
     )
-    return Connection(CATALOG, shown, None, DIALECTS["postgresql"], {}, password)
 
 
 def _password(name: str, found: ConnectionSettings) -> SecretStr | None:

@@ -26,7 +26,8 @@ class Dialect:
     timestamps are instants in `timestamp`, except where that type has no zone: then they are in UTC. create_table,
     table_options: around the columns. replace_view: creates a view or replaces it, and keeps its grants; None: it is
     dropped first. view_text, table_bytes: queries of one value by the schema and name in its catalog. snapshot: a query
-    of the present one, as of which `as_of` reads a relation.
+    of the present one, as of which `as_of` reads a relation. bounds: the aggregates of the least and greatest value in
+    Spark's order, by type, where they are not MIN and MAX; None: the database's order may be another.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Dialect:
     replace_view: str | None = "CREATE OR REPLACE VIEW"
     snapshot: str | None = None
     as_of: str = field(default="", repr=False)
+    bounds: Mapping[str, tuple[str, str]] | None = None
 
     def quoted(self, name: str) -> str:
         """Quote a name as the catalog has it."""
@@ -158,6 +160,16 @@ _POSTGRESQL = Dialect(
     view_text="SELECT definition FROM pg_catalog.pg_views WHERE schemaname = ? AND viewname = ?",
     table_bytes="SELECT pg_catalog.pg_total_relation_size(c.oid) FROM pg_catalog.pg_class c "
     "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ? AND c.relname = ?",
+    bounds={
+        "boolean": ("bool_and({0})", "bool_or({0})"),
+        "string": ('MIN({0} COLLATE "C")', 'MAX({0} COLLATE "C")'),
+        "float": ("MIN({0}::double precision)", "MAX({0}::double precision)"),
+        "date": ("MIN({0}) - DATE '1970-01-01'", "MAX({0}) - DATE '1970-01-01'"),
+        "timestamp": (
+            "(EXTRACT(EPOCH FROM MIN({0})) * 1000000)::bigint",
+            "(EXTRACT(EPOCH FROM MAX({0})) * 1000000)::bigint",
+        ),
+    },
 )
 _DB2 = Dialect(
     name="Db2",

@@ -10,6 +10,9 @@ from typing import Any
 from headrace.catalog.locators import Locator
 from headrace.catalog.records import CheckResult, Column, Segment
 
+# Of a version: every reader opens the files or tables of each, so that more than these are written together again.
+MAX_SEGMENTS = 50
+
 
 @dataclass(frozen=True, slots=True)
 class VersionFormat:

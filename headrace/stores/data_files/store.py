@@ -22,14 +22,10 @@ from headrace.stores.data_files.reading import read_versions, require_complete
 from headrace.stores.data_files.writing import write_version
 from headrace.stores.protocol import Row, StoredTag
 from headrace.stores.tags import begun, is_tag
-from headrace.stores.writes import OutputFormat, PartitionWrite, WrittenVersion
+from headrace.stores.writes import MAX_SEGMENTS, OutputFormat, PartitionWrite, WrittenVersion
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-_MAX_SEGMENTS = (
-    50  # of a version: with more, listing and opening them outweighs writing the rows together once
-)
 
 
 class DataFileStore:
@@ -93,10 +89,10 @@ class DataFileStore:
     def can_append(self, version: Version, output: OutputFormat, columns: Sequence[Column]) -> bool:
         """Return True for a version in the same place, format and columns, unless it has been appended to often.
 
-        After `_MAX_SEGMENTS` the rows are written together again.
+        After `MAX_SEGMENTS` the rows are written together again.
         """
         return (
-            len(version.segments) < _MAX_SEGMENTS
+            len(version.segments) < MAX_SEGMENTS
             and version.location.startswith(self.location(version.dataset, version.tag, output.location))
             and (version.format, version.metadata.get("options"))
             == (output.format, reader_options(output, len(columns)))

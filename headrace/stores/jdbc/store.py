@@ -34,13 +34,14 @@ from headrace.stores.jdbc.tables import (
     SET_ASIDE,
     VersionTable,
     append,
+    bounds_query,
     by_table,
     definition,
-    of_version,
     rows,
+    tables_of,
 )
 from headrace.stores.protocol import Row, StoredTag
-from headrace.stores.writes import OutputFormat, PartitionWrite, WrittenVersion
+from headrace.stores.writes import MAX_SEGMENTS, OutputFormat, PartitionWrite, WrittenVersion
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -68,11 +69,13 @@ class JdbcStore:
         columns: Sequence[Column] = (),
         checks: Sequence[Check] = (),
         partition: PartitionWrite | None = None,
+        appended_to: Version | None = None,
     ) -> list[WrittenVersion]:
         """Write the frame to a new table, which all partitions of the write share, and run the checks on it.
 
-        What the database cannot hold is refused before the table is created. Raises SchemaMismatch, InvalidCheck,
-        StoreUnavailable, StatementFailed.
+        appended_to: see `AppendingStore`; its tables are read again for the statistics and checks. What the database
+        cannot hold is refused before the table is created. Raises SchemaMismatch, InvalidCheck, StoreUnavailable,
+        StatementFailed.
         """
         place = self._place(dataset, output.location if output is not None else None)
         place.require_names()
@@ -93,27 +96,32 @@ class JdbcStore:
             observed = _append(frame, audit, place.connection, table, options, partition)
         # A new connection: an idle one may have been closed meanwhile.
         with opened(place.connection, lambda: self._session) as database:
-            relation = place.connection.dialect.relation((table.schema, table.name))
-            stored = int(str(database.value(f"SELECT COUNT(*) FROM {relation}")))  # noqa: S608 - quoted
-            if stored != observed["written"]:
-                raise StoreUnavailable(
-                    f"{place.locator(tag)} has {stored:,} rows, and {observed['written']:,} were written: Spark "
-                    "repeated a task that had succeeded. Run again, without speculative execution (spark.speculation)."
-                )
-            byte_size = self._byte_size(database, table)
+            stored = _stored_rows(database, table, observed["written"])
+            earlier = tables_of(place.connection, appended_to) if appended_to is not None else []
+            byte_size = sum(self._byte_size(database, each) for each in (*earlier, table))
+            known = (
+                _summary(database, (*earlier, table), audit) if earlier else summary_of(observed, audit.types)
+            )
         keys: Sequence[str | None] = partition.keys if partition is not None else (None,)
         accepted, aside = (
-            self._written_rows(place.connection, table, conforming, keys, set_aside=side)
+            self._written_rows(place.connection, (*earlier, table), conforming, keys, set_aside=side)
             if table.sets_aside or not side
             else None
             for side in (False, True)
         )
         assert accepted is not None  # noqa: S101 - not set aside
-        summaries = _summaries(audit, keys, observed, accepted)
-        set_aside = _row_counts(aside, keys, stored - sum(each.row_count for each in summaries.values()))
+        counts = failed_counts(observed)
+        if earlier:
+            counts = {row.check.name: 0 for row in audit.rows if known and audit.proven(row, {}, known)}
+        summaries = _summaries(audit, keys, known, accepted)
+        set_aside = (
+            _row_counts(aside, keys, stored - sum(each.row_count for each in summaries.values()))
+            if aside is not None
+            else dict.fromkeys(keys, 0)
+        )
         locator = place.locator(tag)
         quarantine = f"{locator} WHERE {SET_ASIDE} = 1"
-        results = evaluated(audit, summaries, accepted, aside, quarantine, failed_counts(observed))
+        results = evaluated(audit, summaries, accepted, aside, quarantine, counts)
         of_partitions = [] if partition is None else [partition_result(audit, observed)]
         return [
             WrittenVersion(
@@ -124,7 +132,9 @@ class JdbcStore:
                 statistics=statistics(summary, sensitive(conforming)),
                 check_results=(*results[key], *of_partitions),
                 # Databases know the size of the table: each partition has its part of the rows.
-                byte_size=byte_size * (summary.row_count + set_aside[key]) // max(stored, 1),
+                byte_size=byte_size
+                if partition is None
+                else byte_size * (summary.row_count + set_aside[key]) // max(stored, 1),
                 read_options={
                     **({ROWS: "accepted"} if table.sets_aside else {}),
                     **({NUMBER_OPTION: str(number)} if partition is not None else {}),
@@ -132,9 +142,24 @@ class JdbcStore:
                 quarantine_location=quarantine if set_aside[key] else None,
                 quarantine_rows=set_aside[key],
                 locator=locator,
+                appended_to=() if appended_to is None else appended_to.segments,
             )
             for number, (key, summary) in enumerate(summaries.items())
         ]
+
+    def can_append(self, version: Version, output: OutputFormat, columns: Sequence[Column]) -> bool:
+        """Return True for a version behind the same view with the same columns, unless it has been appended to often.
+
+        A table in which rows may be set aside is not appended to.
+        """
+        place = self._place(version.dataset, output.location)
+        return (
+            len(version.segments) < MAX_SEGMENTS
+            and version.locator == place.locator(version.tag)
+            and not version.metadata.get("options")
+            and [(each.name, each.type) for each in version.columns]
+            == [(each.name, each.type) for each in columns]
+        )
 
     def read(self, versions: Sequence[Version]) -> DataFrame:
         """Return the rows of the versions. Raises CorruptInput for a table that has changed since it was observed."""
@@ -157,7 +182,8 @@ class JdbcStore:
     def set_aside(self, version: Version, location: str) -> DataFrame:
         """Return the version's quarantined rows, which are in the same table."""
         database = self._connection(getattr(version.locator, "connection", ""))
-        return rows(self._session, database, of_version(database, version), version.columns, set_aside=True)
+        [table] = tables_of(database, version)  # one that sets rows aside is never appended to
+        return rows(self._session, database, table, version.columns, set_aside=True)
 
     def first_rows(self, version: Version, count: int) -> list[Row]:
         """Return up to `count` rows as text."""
@@ -239,20 +265,23 @@ class JdbcStore:
     def _written_rows(
         self,
         connection: Connection,
-        table: VersionTable,
+        tables: Sequence[VersionTable],
         columns: Sequence[Column],
         keys: Sequence[str | None],
         *,
         set_aside: bool,
     ) -> DataFrame:
-        """Return the rows of a write, with their partition key in the column PARTITION."""
+        """Return the rows of a write, with their partition key in the column PARTITION.
+
+        tables: the one of the write, after those of the version that it was appended to.
+        """
         from pyspark.sql import functions as F
 
         if len(keys) == 1:
             key = F.lit(keys[0]).cast("string")
-            return rows(self._session, connection, table, columns, set_aside=set_aside).withColumn(
-                PARTITION, key
-            )
+            frames = [rows(self._session, connection, each, columns, set_aside=set_aside) for each in tables]
+            return reduce(lambda one, other: one.union(other), frames).withColumn(PARTITION, key)
+        [table] = tables
         numbered = [*columns, Column(NUMBER, "int")]
         key = F.element_at(F.array(*map(F.lit, keys)), F.col(NUMBER) + 1)
         frame = rows(self._session, connection, table, numbered, set_aside=set_aside)
@@ -269,20 +298,39 @@ def _create(database: Database, statement: str, schema: str) -> None:
         database.execute(f"CREATE SCHEMA IF NOT EXISTS {database.dialect.quoted(schema)}", statement)
 
 
+def _stored_rows(database: Database, table: VersionTable, written: int) -> int:
+    """Return the number of rows in a table. Raises StoreUnavailable if it is not that of the rows written."""
+    relation = database.dialect.relation((table.schema, table.name))
+    stored = int(str(database.value(f"SELECT COUNT(*) FROM {relation}")))  # noqa: S608 - quoted
+    if stored != written:
+        raise StoreUnavailable(
+            f"{database.connection.name}:{table.schema}.{table.name} has {stored:,} rows, and {written:,} were "
+            "written: Spark repeated a task that had succeeded. Run again, without speculative execution "
+            "(spark.speculation)."
+        )
+    return stored
+
+
+def _summary(database: Database, tables: Sequence[VersionTable], audit: Audit) -> Summary | None:
+    """Return the summary of the rows of all the tables; None if only Spark knows."""
+    query = bounds_query(database.dialect, tables, audit.types)
+    return summary_of(database.query(query)[0], audit.types) if query is not None else None
+
+
 def _summaries(
-    audit: Audit, keys: Sequence[str | None], observed: Mapping[str, Any], accepted: DataFrame
+    audit: Audit, keys: Sequence[str | None], known: Summary | None, accepted: DataFrame
 ) -> dict[str | None, Summary]:
-    """Return the summaries of the accepted rows by partition: the counts of the write, if it was of one."""
-    if len(keys) == 1:
-        return {keys[0]: summary_of(observed, audit.types)}
+    """Return the summaries of the accepted rows by partition. known: that of all of them."""
+    if len(keys) == 1 and known is not None:
+        return {keys[0]: known}
     found = summaries_of(accepted, audit.types)
     empty = Summary(0, {name: Bounds(0, 0) for name in audit.types})
     return {key: found.get(key, empty) for key in keys}
 
 
-def _row_counts(frame: DataFrame | None, keys: Sequence[str | None], total: int) -> dict[str | None, int]:
+def _row_counts(frame: DataFrame, keys: Sequence[str | None], total: int) -> dict[str | None, int]:
     """Return the number of a frame's rows by partition; total: of all."""
-    if frame is None or total == 0 or len(keys) == 1:
+    if total == 0 or len(keys) == 1:
         return dict.fromkeys(keys, total)
     found = {row[PARTITION]: row["count"] for row in frame.groupBy(PARTITION).count().collect()}
     return {key: found.get(key, 0) for key in keys}

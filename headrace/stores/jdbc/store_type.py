@@ -22,6 +22,7 @@ class JdbcStoreType:
 
     capabilities = frozenset(
         {
+            Capability.APPEND,
             Capability.ATOMIC_SWAP,
             Capability.TIME_TRAVEL,
             Capability.PARTITION_OVERWRITE,

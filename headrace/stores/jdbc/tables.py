@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from headrace.catalog.locators import RelationLocator
 from headrace.catalog.records import Column, Version
 from headrace.connections.arrow import ingest
 from headrace.connections.connection import Connection
@@ -38,23 +37,21 @@ class VersionTable:
     partitions: tuple[int, ...] | None = None
 
 
-def of_version(connection: Connection, version: Version) -> VersionTable:
-    """Return the table of a version of this store's own."""
-    locator = version.locator
-    assert isinstance(locator, RelationLocator)  # noqa: S101 - the store's own
-    schema, name = connection.dialect.parts(locator.relation)
+def tables_of(connection: Connection, version: Version) -> list[VersionTable]:
+    """Return the tables of a version of this store's own: those that it was appended to, and its own."""
     options = version.metadata.get("options") or {}
     partitions = (int(options[NUMBER_OPTION]),) if NUMBER_OPTION in options else None
-    return VersionTable(schema, name, ROWS in options, partitions)
+    names = [connection.dialect.parts(each.location.partition(":")[2]) for each in version.segments]
+    return [VersionTable(schema, name, ROWS in options, partitions) for schema, name in names]
 
 
 def by_table(connection: Connection, versions: Sequence[Version]) -> dict[VersionTable, list[Version]]:
     """Return the versions by the part of a table that has them: versions of one run with the same columns share one."""
     together: dict[tuple[VersionTable, tuple[object, ...]], list[tuple[VersionTable, Version]]] = {}
     for version in versions:
-        table = of_version(connection, version)
         shape = tuple((column.name, column.type) for column in version.columns)
-        together.setdefault((replace(table, partitions=None), shape), []).append((table, version))
+        for table in tables_of(connection, version):
+            together.setdefault((replace(table, partitions=None), shape), []).append((table, version))
     found = {}
     for (table, _), parts in together.items():
         numbers = sorted(number for part, _ in parts for number in part.partitions or ())
@@ -132,6 +129,28 @@ def rows(
             for column in columns
         )
     )
+
+
+def bounds_query(dialect: Dialect, tables: Sequence[VersionTable], columns: Mapping[str, str]) -> str | None:
+    """Return the query of what `readback.summary_aggregates` would find in the tables; None if only Spark knows.
+
+    columns: their types, by name.
+    """
+    if dialect.bounds is None:
+        return None
+    aggregates = ["COUNT(*) AS rows"]
+    for number, (name, type) in enumerate(columns.items()):
+        value = dialect.quoted(dialect.column(name))
+        aggregates.append(f"COUNT(*) - COUNT({value}) AS nulls{number}")
+        if type != "binary":
+            low, high = dialect.bounds.get(type, ("MIN({0})", "MAX({0})"))
+            aggregates += [f"{low.format(value)} AS low{number}", f"{high.format(value)} AS high{number}"]
+    names = ", ".join(dialect.quoted(dialect.column(name)) for name in columns)
+    rows = " UNION ALL ".join(
+        f"SELECT {names} FROM {_accepted(dialect, table, set_aside=False)}"  # noqa: S608 - quoted
+        for table in tables
+    )
+    return f"SELECT {', '.join(aggregates)} FROM ({rows}) written"  # noqa: S608 - quoted
 
 
 def published_query(

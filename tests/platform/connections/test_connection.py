@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from headrace.connections.connection import connection
+from headrace.database.connection import engine_for
 from headrace.settings import settings
 from headrace.spark.errors import SparkUnavailable, StoreUnavailable
 from headrace.spark.jars import with_driver_jars
@@ -108,3 +109,17 @@ def test_drivers_are_added_to_sparks_jars(tmp_path: Path, monkeypatch: pytest.Mo
         assert with_driver_jars({"spark.jars": "a.jar"}, settings().connections) == {
             "spark.jars": f"a.jar,{jar.as_uri()}"
         }
+
+
+def test_the_connection_to_the_catalog_is_that_of_its_url(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = "postgresql://u%40x:p%2Fw@/db?host=h1:1&host=h2:2&sslmode=require"
+    monkeypatch.setattr("headrace.connections.connection.connect", lambda: engine_for(url))
+    with configured(monkeypatch, tmp_path, ""):
+        found = connection("catalog")
+    for given in ("dbname=db", "user=u@x", "host=h1,h2", "port=1,2", "sslmode=require", "password=p/w"):
+        assert given in found.conninfo.split()
+    assert "p/w" not in f"{found!r}"
+    with configured(monkeypatch, tmp_path, '[connections.catalog]\nurl = "postgresql://elsewhere/x"\n'):
+        assert connection("catalog").url == "postgresql://elsewhere/x"

@@ -176,3 +176,34 @@ def test_spark_connect_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         opened(connection("crm"), lambda: remote),
     ):
         pytest.fail("it is open")
+
+
+def test_questions_within_texts_names_and_comments_are_not_parameters(database: Database) -> None:
+    database.execute(
+        'CREATE TABLE shop.asked ("why?" VARCHAR(9))', "INSERT INTO shop.asked VALUES ('is ''it''?')"
+    )
+    query = """SELECT "why?" AS answer FROM shop.asked -- is it?
+        WHERE "why?" = ? AND 'a ? b' <> ''"""
+    assert [list(row.values()) for row in database.query(query, ["is 'it'?"])] == [["is 'it'?"]]
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_other_types_of_postgresql_come_as_text(database: Database) -> None:
+    [found] = database.query(
+        """SELECT '{"a":1}'::jsonb AS j, '{"a"}'::jsonb ?? 'a' AS has, interval '1 day' AS i, ARRAY[1, 2] AS a,"""
+        "'6b8b4567-0000-4000-8000-000000000000'::uuid AS u".replace("""'{"a"}'""", """'["a"]'""")
+    )
+    assert found == {
+        "j": '{"a": 1}',
+        "has": True,
+        "i": "1 day",
+        "a": "{1,2}",
+        "u": "6b8b4567-0000-4000-8000-000000000000",
+    }
+
+
+@pytest.mark.parametrize("database", DATABASES[1:], indirect=True)
+def test_a_query_that_takes_too_long_is_cancelled(database: Database) -> None:
+    with pytest.raises(StatementFailed, match=r"cancelled a statement of the connection crm"):
+        database.query("SELECT pg_sleep(30)", seconds=1)
+    assert database.value("SELECT 1") == 1

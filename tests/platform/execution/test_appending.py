@@ -432,7 +432,7 @@ def test_the_manifest_of_an_appended_version_names_its_files_and_no_directory(
 def test_rows_are_written_together_after_many_appends(
     tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.stores.data_files.store._MAX_SEGMENTS", 2)
+    monkeypatch.setattr("headrace.stores.data_files.store.MAX_SEGMENTS", 2)
     shop = project(tmp_path, engine)
     feed = Feed(engine, tmp_path, "shop/feed", COLUMNS)
     found = []

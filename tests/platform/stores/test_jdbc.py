@@ -126,6 +126,14 @@ def test_a_missing_schema_is_created(sales: Database, engine: Engine, tmp_path: 
         sales.execute("DROP SCHEMA landing CASCADE")
 
 
+def test_the_catalog_is_a_connection_without_settings(
+    engine: Engine, tmp_path: Path, spark: SparkSession
+) -> None:
+    assert run(tmp_path, engine, "SELECT id FROM range(3)", ORDERS.replace("sales", "catalog")).success
+    with engine.connect() as database:
+        assert database.exec_driver_sql("SELECT sum(id) FROM shop.orders").scalar() == 3
+
+
 @pytest.mark.parametrize("sales", DATABASES[1:], indirect=True)
 def test_a_schema_that_the_user_may_not_create_is_named(
     sales: Database, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

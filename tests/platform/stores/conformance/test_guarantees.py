@@ -367,7 +367,7 @@ def fed(feed: Feed, project: Project, *codes: str) -> bool:
 
 @guarantee(
     "has the rows, statistics and checks of the one that it was appended to, whose rows are not written again",
-    without=["derby", "postgresql", "ledger"],
+    without=["ledger"],
 )
 def test_appended_rows_are_written_alone(shop: Shop) -> None:
     feed, project = growing(shop)
@@ -392,7 +392,7 @@ def test_appended_rows_are_written_alone(shop: Shop) -> None:
 
 @guarantee(
     "is blocked if the appended rows break a check of the whole, and the one before stays",
-    without=["derby", "postgresql", "ledger"],
+    without=["ledger"],
 )
 def test_a_check_of_appended_rows_covers_the_rows_before(shop: Shop) -> None:
     feed, project = growing(shop)
@@ -408,7 +408,7 @@ def test_a_check_of_appended_rows_covers_the_rows_before(shop: Shop) -> None:
 
 @guarantee(
     "keeps the rows of expired ones that it was appended to, and is continued after a rollback or a lost reference",
-    without=["derby", "postgresql", "ledger"],
+    without=["ledger"],
 )
 def test_rows_stay_while_a_version_has_them(shop: Shop) -> None:
     feed, project = growing(shop, "  keep: {versions: 1}\n")
