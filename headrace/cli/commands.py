@@ -36,6 +36,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry(
             "contract", f"{_CLI}.contracts.commands", "Export, import and pin data contracts.", is_group=True
         ),
+        Entry("policy", f"{_CLI}.policies.commands", "Explain and test policies.", is_group=True),
         Entry(
             "sensitive",
             f"{_CLI}.datasets.sensitive",
@@ -44,7 +45,9 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         ),
     ),
     "Runs": (
-        Entry("check", f"{_CLI}.runs.commands", "Validate declarations, contracts and alerts.yaml."),
+        Entry(
+            "check", f"{_CLI}.runs.commands", "Validate declarations, contracts, policies and alerts.yaml."
+        ),
         Entry("materialize", f"{_CLI}.runs.commands", "Materialize datasets in this process."),
         Entry("observe", f"{_CLI}.runs.commands", "Register landed files of external datasets."),
         Entry("why", f"{_CLI}.runs.status", "Explain a run: inputs, outputs, attempts, failure, log."),

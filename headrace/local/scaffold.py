@@ -15,7 +15,7 @@ from uuid import uuid4
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _HIDDEN = {"gitignore": ".gitignore", "gitkeep": ".gitkeep"}  # packaging omits files that begin with a dot
 # The demo is this repository's own project: at its top level, and in the wheel as a template.
-DEMO_FILES = ("alerts.yaml", "assets", "jobs", "legacy", "resources", "sensors")
+DEMO_FILES = ("alerts.yaml", "assets", "jobs", "legacy", "policies", "resources", "sensors")
 
 
 DEMO_STEP = "python -m jobs.demo     # load a year of real flights, materialize the datasets and show them\n"

@@ -156,25 +156,36 @@ def observe(
 
 @app.command(epilog=examples("headrace check"))
 def check(as_json: AsJson = False) -> None:
-    """Validate declarations, contracts and alerts.yaml.
+    """Validate declarations, contracts, policies and alerts.yaml.
 
     Loads everything that Dagster loads: jobs, schedules, sensors and resources too, and the polls and descriptions of
-    processes in legacy/. A change that breaks a contract in contracts/ is an error. Errors name file and line. Exits
-    with 1 if there are any.
+    processes in legacy/. A change that breaks a contract in contracts/ is an error, and so is a dataset that policies/
+    refuse. Errors name file and line. Exits with 1 if there are any.
     """
     from headrace.context import current_context
     from headrace.contracts.checking import check_contracts
     from headrace.declarations.loading.code import check_project
     from headrace.declarations.loading.known import problem_facts
     from headrace.execution.problems import relative_to
+    from headrace.policies.checking import check_policies
     from headrace.polling.checking import check_legacy
     from headrace.project import project_root
 
     problems = [*check_project(), *check_legacy(project_root())]
-    problems += check_contracts(project_root(), complete=not problems)
+    policies = check_policies(project_root(), complete=not problems)
+    problems += [*check_contracts(project_root(), complete=not problems), *policies.problems]
     if as_json:
-        emit({"problems": [problem_facts(problem, project_root()) for problem in problems]})
-    elif not problems:
+        emit(
+            {
+                "problems": [problem_facts(problem, project_root()) for problem in problems],
+                "warnings": [problem_facts(warning, project_root()) for warning in policies.warnings],
+            }
+        )
+    else:
+        with relative_to(project_root()):
+            for warning in policies.warnings:
+                typer.echo(f"warning: {warning}", err=True)
+    if not problems and not as_json:
         typer.echo(f"All declarations of project {current_context().settings.project_name} are valid.")
     if problems:
         with relative_to(project_root()):

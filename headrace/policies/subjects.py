@@ -1,0 +1,134 @@
+"""The variables of rules: a declared dataset and the datasets that it reads, as JSON.
+
+dataset.key, .domain, .name, .kind ("dataset" or "external"), .description, .owners, .tags (a map),
+.classification, .classification_level (0 public, 1 internal, 2 confidential, 3 restricted; unknown words: 3,
+none: 0), .columns ([{name, type, nullable, description, tags}]), .checks ([{name, kind, column, severity}], without
+the implied ones), .sla (a map, empty without one), .store, .format, .partitioned, .mode, .consumers (keys)
+inputs: the same of each dataset that it reads; now: the time
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headrace.catalog.records import DatasetRecord
+from headrace.execution.plan import Plan, ProcessPlan
+
+_LEVELS = {"public": 0, "internal": 1, "confidential": 2, "restricted": 3}
+_BLANK: Mapping[str, Any] = {
+    "key": "domain/name",
+    "kind": "dataset",
+    "description": "",
+    "owners": [],
+    "tags": {},
+    "columns": [],
+    "checks": [],
+    "sla": {},
+    "store": "files",
+    "format": "parquet",
+    "partitioned": False,
+    "mode": "",
+    "consumers": [],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A dataset as rules see it. declared_at: file and line."""
+
+    key: str
+    dataset: Mapping[str, Any]
+    inputs: Sequence[Mapping[str, Any]]
+    declared_at: tuple[Path, int]
+
+
+def subjects(plans: Iterable[Plan], root: Path) -> list[Subject]:
+    """Return the declared datasets, in the order of their declaration. Inputs of other projects have only their key."""
+    known: dict[str, dict[str, Any]] = {}
+    reads: dict[str, list[str]] = {}
+    places: dict[str, tuple[Path, int]] = {}
+    for plan in plans:
+        if isinstance(plan, ProcessPlan):
+            mode = plan.incremental.mode if plan.incremental is not None else ""
+            for output in plan.outputs:
+                known[output.record.key] = _facts(output.record, "dataset", output.store, mode)
+                reads[output.record.key] = [each.dataset for each in plan.inputs]
+                places[output.record.key] = _place(output.record, root)
+        else:
+            known[plan.record.key] = _facts(plan.record, "external", "", "")
+            reads[plan.record.key] = []
+            places[plan.record.key] = _place(plan.record, root)
+    consumers: dict[str, list[str]] = defaultdict(list)
+    for key, read in reads.items():
+        for each in read:
+            consumers[each].append(key)
+    for key, facts in known.items():
+        facts["consumers"] = consumers[key]
+    return [
+        Subject(key, facts, [known.get(each) or completed({"key": each}) for each in reads[key]], places[key])
+        for key, facts in known.items()
+    ]
+
+
+def completed(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a dataset with the fields that `facts` leaves out; of columns and checks as well."""
+    found = {**_BLANK, **facts}
+    domain, _, name = str(found["key"]).partition("/")
+    classification = found.get("classification") or found["tags"].get("classification", "")
+    column = {"name": "", "type": "string", "nullable": True, "description": "", "tags": []}
+    check = {"name": "", "kind": "", "column": "", "severity": "ERROR"}
+    return {
+        **found,
+        "domain": domain,
+        "name": name,
+        "classification": classification,
+        "classification_level": _LEVELS.get(str(classification).lower(), 3) if classification else 0,
+        "columns": [{**column, **each} for each in found["columns"]],
+        "checks": [{**check, **each} for each in found["checks"]],
+    }
+
+
+def _facts(record: DatasetRecord, kind: str, store: str, mode: str) -> dict[str, Any]:
+    return completed(
+        {
+            "key": record.key,
+            "kind": kind,
+            "description": record.description or "",
+            "owners": list(record.owners),
+            "tags": dict(record.tags),
+            "columns": [
+                {
+                    "name": column.name,
+                    "type": column.type,
+                    "nullable": column.nullable,
+                    "description": column.description or "",
+                    "tags": list(column.tags),
+                }
+                for column in record.columns
+            ],
+            "checks": [
+                {
+                    "name": check.name,
+                    "kind": check.kind,
+                    "column": check.column or "",
+                    "severity": check.severity.value,
+                }
+                for check in record.checks
+                if check.kind not in ("not_null", "partition")
+            ],
+            "sla": dict(record.sla or {}),
+            "store": store,
+            "format": record.format,
+            "partitioned": record.partitions is not None,
+            "mode": mode,
+        }
+    )
+
+
+def _place(record: DatasetRecord, root: Path) -> tuple[Path, int]:
+    file, _, line = (record.declared_at or ":1").rpartition(":")
+    return root / file, int(line)
