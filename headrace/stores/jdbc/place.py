@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from headrace.catalog.locators import RelationLocator
-from headrace.connections.connection import Connection, connection
+from headrace.connections.connection import CATALOG, Connection, connection
 from headrace.connections.database import Database
 from headrace.context import current_context
 from headrace.spark.errors import SchemaMismatch, StoreUnavailable
 
 _TAG = re.compile(r"(\d{8})T(\d{6})Z-([0-9a-f]{8})")
 _NAME = re.compile(r"(\d{8})(\d{6})_([0-9a-f]{8})")
+_OWN_SCHEMAS = frozenset(
+    {"catalog", "iceberg", "openlineage", "openlineage_core"}
+)  # of the catalog's database
 _OWN = 30  # bytes of a table's name that are not the view's
 
 
@@ -43,6 +46,11 @@ class Place:
             )
         database = connection(name)
         schema, view = database.dialect.parts(relation)
+        if name == CATALOG and schema in _OWN_SCHEMAS:
+            raise StoreUnavailable(
+                f"{dataset} cannot be in the schema {schema} of the connection {name}, which is Headrace's own. Set "
+                "another `table` of the output."
+            )
         return cls(database, schema, view, dataset)
 
     @property

@@ -134,6 +134,12 @@ def test_the_catalog_is_a_connection_without_settings(
         assert database.exec_driver_sql("SELECT sum(id) FROM shop.orders").scalar() == 3
 
 
+@pytest.mark.parametrize("schema", ["catalog", "iceberg", "openlineage"])
+def test_the_schemas_of_the_catalog_itself_take_no_datasets(schema: str, engine: Engine) -> None:
+    with pytest.raises(StoreUnavailable, match=f"cannot be in the schema {schema} of the connection catalog"):
+        Place.of("shop/orders", f"catalog:{schema}.orders")
+
+
 @pytest.mark.parametrize("sales", DATABASES[1:], indirect=True)
 def test_a_schema_that_the_user_may_not_create_is_named(
     sales: Database, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
