@@ -84,6 +84,13 @@ def ingest(frame: DataFrame, place: Connection, schema: str, table: str) -> None
     written.agg(F.sum("rows")).collect()
 
 
+def first_batches(place: Connection, query: str, count: int) -> Iterator[pa.RecordBatch]:
+    """Yield the first rows of a query in this process, decimals as text. Raises StoreUnavailable, StatementFailed."""
+    _require_driver(place)
+    with explained(place):
+        yield from _copied(place.conninfo, f"{query} LIMIT {count:d}")
+
+
 def _require_driver(place: Connection) -> None:
     if find_spec(_DRIVER) is None:
         raise StoreUnavailable(
@@ -122,19 +129,22 @@ def _selected(place: Connection, name: str, type: str) -> str:
 def _fetched(
     conninfo: str, queries: Sequence[str], numbers: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
+    for batch in numbers:
+        for number in batch.column(0).to_pylist():
+            yield from _copied(conninfo, queries[number])
+
+
+def _copied(conninfo: str, query: str) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
     from adbc_driver_postgresql import dbapi
 
-    for batch in numbers:
-        for number in batch.column(0).to_pylist():
-            with dbapi.connect(conninfo) as opened, opened.cursor() as cursor:
-                cursor.execute(queries[number])
-                for found in cursor.fetch_record_batch():
-                    columns = [
-                        each.storage if isinstance(each, pa.ExtensionArray) else each
-                        for each in found.columns
-                    ]
-                    yield pa.RecordBatch.from_arrays(columns, names=found.schema.names)
+    with dbapi.connect(conninfo) as opened, opened.cursor() as cursor:
+        cursor.execute(query)
+        for found in cursor.fetch_record_batch():
+            columns = [
+                each.storage if isinstance(each, pa.ExtensionArray) else each for each in found.columns
+            ]
+            yield pa.RecordBatch.from_arrays(columns, names=found.schema.names)
 
 
 def _ingested(

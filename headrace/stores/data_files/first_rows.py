@@ -56,9 +56,12 @@ def first_rows(session: SparkSession, version: Version, count: int) -> list[Row]
 
 def is_plain(version: Version) -> bool:
     """Return True for Parquet with types that Arrow reads as Spark does."""
-    return version.format == PARQUET and all(
-        column.type in _PLAIN or column.type.startswith("decimal") for column in version.columns
-    )
+    return version.format == PARQUET and has_plain_types(version)
+
+
+def has_plain_types(version: Version) -> bool:
+    """Return True if Arrow's values of all its columns have the text of Spark's."""
+    return all(column.type in _PLAIN or column.type.startswith("decimal") for column in version.columns)
 
 
 def first_batches(

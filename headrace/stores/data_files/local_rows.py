@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -39,25 +39,30 @@ def local_rows(
         for version in versions:
             if len(found) == count:
                 break
-            found += _rows(version, {name: columns[name] for name in names}, count - len(found))
+            files, types = files_for(version.location, None), {name: columns[name] for name in names}
+            for batch in first_batches(files, version, list(types), count - len(found)):
+                found += json_rows(batch, types, hidden)
     except (
         pa.ArrowException,
         OverflowError,
         ValueError,
     ):  # a value or type that Arrow or Python cannot represent
         return None
-    return [_masked(row, hidden) for row in found]
+    return found
 
 
 def _is_readable(version: Version) -> bool:
     return is_plain(version) and version.location != "" and files_without_spark(version.location) is not None
 
 
-def _rows(version: Version, types: dict[str, str], count: int) -> Iterator[JsonRow]:
-    for batch in first_batches(files_for(version.location, None), version, list(types), count):
-        values = [_json_values(batch.column(name), type) for name, type in types.items()]
-        for row in zip(*values, strict=True):
-            yield dict(zip(types, row, strict=True))
+def json_rows(batch: pa.RecordBatch, types: Mapping[str, str], hidden: frozenset[str]) -> Iterator[JsonRow]:
+    """Yield the rows of a batch with columns of Spark's types, `hidden` ones masked.
+
+    Raises ArrowException, OverflowError, ValueError for a value that has no JSON.
+    """
+    values = [_json_values(batch.column(name), type) for name, type in types.items()]
+    for row in zip(*values, strict=True):
+        yield _masked(dict(zip(types, row, strict=True)), hidden)
 
 
 def _json_values(values: pa.Array, type: str) -> list[Any]:

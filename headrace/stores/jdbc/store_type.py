@@ -46,8 +46,13 @@ class JdbcStoreType:
         count: int,
         warehouse_uri: str,
     ) -> list[JsonRow] | None:
-        """Return None: rows are read by Spark, whose JVM has the drivers."""
-        return None
+        """Return the first rows of PostgreSQL; None where Spark's JVM has the driver, and for other programs' tables.
+
+        Raises StoreUnavailable, StatementFailed.
+        """
+        from headrace.stores.jdbc.local_rows import local_rows
+
+        return local_rows(versions, names, hidden, count)
 
     def update_references(
         self,

@@ -145,12 +145,16 @@ def bounds_query(dialect: Dialect, tables: Sequence[VersionTable], columns: Mapp
         if type != "binary":
             low, high = dialect.bounds.get(type, ("MIN({0})", "MAX({0})"))
             aggregates += [f"{low.format(value)} AS low{number}", f"{high.format(value)} AS high{number}"]
+    return f"SELECT {', '.join(aggregates)} FROM ({rows_query(dialect, tables, list(columns))}) written"  # noqa: S608
+
+
+def rows_query(dialect: Dialect, tables: Sequence[VersionTable], columns: Sequence[str]) -> str:
+    """Return the query of the accepted rows of tables that all have the columns."""
     names = ", ".join(dialect.quoted(dialect.column(name)) for name in columns)
-    rows = " UNION ALL ".join(
+    return " UNION ALL ".join(
         f"SELECT {names} FROM {_accepted(dialect, table, set_aside=False)}"  # noqa: S608 - quoted
         for table in tables
     )
-    return f"SELECT {', '.join(aggregates)} FROM ({rows}) written"  # noqa: S608 - quoted
 
 
 def published_query(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,12 @@ from headrace.connections.database import Database
 from headrace.connections.failures import StatementFailed
 from headrace.connections.opening import opened
 from headrace.declarations.loading.project import load
+from headrace.queries.reading import readable_versions
 from headrace.queries.versions import version
 from headrace.settings import settings
 from headrace.spark.errors import SchemaMismatch, StoreUnavailable
+from headrace.stores.display import masked, rows
+from headrace.stores.jdbc.local_rows import local_rows
 from headrace.stores.jdbc.place import Place
 from headrace.stores.jdbc.tables import append
 from headrace.stores.store import OpenStores
@@ -25,6 +29,7 @@ from headrace.stores.tags import new_tag
 from headrace.stores.writes import OutputFormat
 from tests.platform.connections.databases import BY_JDBC, DATABASES, Postgres, derby
 from tests.platform.projects import failure, load_project, write_project
+from tests.platform.stores.test_local_rows import PLAIN
 
 ORDERS = """
 type: headrace.Dataset
@@ -132,6 +137,30 @@ def test_the_catalog_is_a_connection_without_settings(
     assert run(tmp_path, engine, "SELECT id FROM range(3)", ORDERS.replace("sales", "catalog")).success
     with engine.connect() as database:
         assert database.exec_driver_sql("SELECT sum(id) FROM shop.orders").scalar() == 3
+
+
+@pytest.mark.parametrize("sales", DATABASES[1:], indirect=True)
+def test_first_rows_of_postgresql_are_those_that_spark_reads(
+    sales: Database, engine: Engine, tmp_path: Path, spark: SparkSession
+) -> None:
+    text = ORDERS.replace(
+        "  sql: SQL", "  checks: [{name: early, sql: id < 2, quarantine: true}]\n  sql: SQL"
+    )
+    query = f"SELECT * FROM ({' '.join(PLAIN.split())}) CROSS JOIN range(3)"  # noqa: S608
+    assert run(tmp_path, engine, query, text).success
+    [published] = readable_versions(engine, "shop/orders", None, None, None)
+    names = [column.name for column in published.columns]
+    found = local_rows([published], names, frozenset({"text"}), 5)
+    if connection("sales").driver is not None:
+        assert found is None
+        return
+    store = OpenStores(spark, settings().warehouse_uri).named("jdbc")
+    assert found is not None
+    assert sorted(found, key=itemgetter("id")) == sorted(
+        rows(masked(store.read([published]), frozenset({"text"}))), key=itemgetter("id")
+    )
+    assert len(found) == 2
+    assert local_rows([published], ["id"], frozenset(), 1) in ([{"id": 0}], [{"id": 1}])
 
 
 @pytest.mark.parametrize("schema", ["catalog", "iceberg", "openlineage"])
