@@ -1,14 +1,13 @@
 """An Autosys estate as described by its files: jobs, calendars, dependencies, and the files that jobs use.
 
 Everything here is a pure function of its input: no Dagster, no Spark, no database. Start with `read_estate`; `census`,
-`lint`, `candidates`, `Forecast` and `compare` each answer one question about its result.
+`lint`, `starts` and `compare` each answer one question about its result.
 """
 
 from headrace.autosys.calendars import Calendars, read_calendars
 from headrace.autosys.census import Census, census
 from headrace.autosys.diff import Change, Difference, compare
 from headrace.autosys.estate import Estate, EstateObject, read_estate, resolve
-from headrace.autosys.expected import ExpectedInstant, Forecast, expected_finish
 from headrace.autosys.findings import Finding
 from headrace.autosys.jobs import Edge, Job, Trigger
 from headrace.autosys.lint import lint
@@ -25,9 +24,7 @@ __all__ = [
     "Edge",
     "Estate",
     "EstateObject",
-    "ExpectedInstant",
     "Finding",
-    "Forecast",
     "Job",
     "NoStartError",
     "Schedule",
@@ -36,7 +33,6 @@ __all__ = [
     "census",
     "compare",
     "condition_in_words",
-    "expected_finish",
     "lint",
     "next_start",
     "read_calendars",

@@ -1,4 +1,4 @@
-"""An estate as JSON values: its report, its jobs, and when they are expected."""
+"""An estate as JSON values: its report and its jobs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from headrace.autosys.census import census
 from headrace.autosys.estate import Estate
-from headrace.autosys.expected import ExpectedInstant
 from headrace.autosys.findings import Finding
 from headrace.autosys.jil.keywords import CONDITIONS
 from headrace.autosys.jobs import Edge, Job
@@ -57,23 +56,4 @@ def _edge(edge: Edge) -> dict[str, object]:
         "orders": edge.orders,
         "file": edge.file,
         "line": edge.line,
-    }
-
-
-def expected_facts(
-    job: str, start: ExpectedInstant, finish: ExpectedInstant, zone: str | None
-) -> dict[str, object]:
-    """Return when a job is expected to start and finish, and why."""
-    due = start.clock
-    return {
-        "job": job,
-        "at": start.at,
-        "not_before": start.not_before,
-        "local": due.local if due else None,
-        "zone": zone,
-        "must_start": due.must_start if due else None,
-        "must_complete": due.must_complete if due else None,
-        "why": start.why,
-        "finish": finish.at,
-        "finish_why": finish.why,
     }

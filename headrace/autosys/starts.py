@@ -165,6 +165,20 @@ def _of_day(
     return sorted((start for start in found if start is not None), key=lambda start: start.at)
 
 
+def opening(window: tuple[time, time], local: datetime) -> datetime | None:
+    """Return when a start at `local` may take place: then, or at the next opening if that is nearer than the last
+    close; None otherwise."""
+    opens, closes = window
+    at = local.replace(second=0, microsecond=0, fold=0).time()
+    if opens <= at <= closes if opens <= closes else at >= opens or at <= closes:
+        return local
+    if (_minutes(at) - _minutes(closes)) % 1440 < (_minutes(opens) - _minutes(at)) % 1440:
+        return None
+    day = local.date() + timedelta(days=opens <= at)
+    opened = datetime.combine(day, opens, local.tzinfo)
+    return _after_gap(opened) if _is_missing(opened) else _passes(opened)[-1]
+
+
 def _windowed(schedule: Schedule, local: datetime, place: int, why: tuple[str, ...]) -> Start | None:
     """Adjust the start to the run window.
 
@@ -172,18 +186,12 @@ def _windowed(schedule: Schedule, local: datetime, place: int, why: tuple[str, .
     """
     slot = local
     if schedule.run_window is not None:
-        opens, closes = schedule.run_window
-        at = local.replace(second=0, fold=0).time()
-        within = opens <= at <= closes if opens <= closes else at >= opens or at <= closes
-        if not within:
-            until = (_minutes(opens) - _minutes(at)) % 1440
-            since = (_minutes(at) - _minutes(closes)) % 1440
-            if since < until:
-                return None
-            day = local.date() + timedelta(days=opens <= at)
-            local = datetime.combine(day, opens, local.tzinfo)
-            local = _after_gap(local) if _is_missing(local) else _passes(local)[-1]
-            why = (*why, f"moved to {opens:%H:%M}, when run_window opens")
+        opened = opening(schedule.run_window, local)
+        if opened is None:
+            return None
+        if opened != local:
+            local = opened
+            why = (*why, f"moved to {schedule.run_window[0]:%H:%M}, when run_window opens")
     return Start(
         local.astimezone(UTC),
         local,

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from threading import Lock
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from sqlalchemy import Engine
 
 from headrace.access.sensitivity import Public
-from headrace.autosys import Clock, Estate, ExpectedInstant, Forecast
+from headrace.autosys import Estate
 from headrace.catalog.records import Technology
 from headrace.context import current_context
 from headrace.database.connection import transaction
@@ -21,12 +19,15 @@ from headrace.database.row_security import is_narrow
 from headrace.estates.described.next_starts import scheduled_process
 from headrace.estates.stored_estate import stored_estate
 from headrace.queries.runtimes import mean_runtimes
+from headrace.simulation.durations import UsualEfforts
+from headrace.simulation.expected import ExpectedInstant, expected_run
+from headrace.simulation.playing import Scene, play
 
 _NEWEST_SCAN = """
 SELECT scan_id FROM catalog.estate_scan WHERE organisation_id = %s ORDER BY scanned_at DESC, scan_id LIMIT 1
 """
 _MAX_ESTATES = 2  # estates kept in memory
-MAX_FORECAST_JOBS = 25_000  # of an estate whose jobs are all forecast: 2 seconds
+MAX_FORECAST_JOBS = 25_000  # of an estate whose jobs are all simulated: 3 seconds
 _READING = Lock()  # an estate is read by one thread, and the others wait for it
 
 
@@ -60,11 +61,10 @@ def next_run(engine: Engine, instance: str, job: str, after: datetime) -> NextRu
     estate = _estate(engine, instance)
     if job not in estate.jobs:
         return None
-    forecast = _forecast(estate, after, mean_runtimes(engine, Technology.AUTOSYS, instance))
-    start, finish = forecast.start(job), forecast.finish(job)
+    found = expected_run(Scene.of(estate), job, after, _efforts(engine, instance))
     schedule = estate.jobs[job].schedule
     zone = (schedule.timezone or "UTC, as the job has no time zone") if schedule.starts_itself else None
-    return _next_run(start, finish, zone, () if is_narrow() else start.why)
+    return _next_run(found.start, found.finish, zone, () if is_narrow() else found.start.why)
 
 
 def next_scheduled_run(engine: Engine, process_id: UUID, after: datetime) -> NextRun | None:
@@ -98,21 +98,20 @@ def first_runs(
     estate = _estate(engine, instance)
     if len(estate.jobs) > MAX_FORECAST_JOBS:
         raise EstateTooLarge(f"the estate has {len(estate.jobs)} jobs")
-    runtimes = dict.fromkeys((name for name, job in estate.jobs.items() if job.type != "BOX"), timedelta())
-    runtimes.update(mean_runtimes(engine, Technology.AUTOSYS, instance))
-    forecast = _forecast(estate, after, runtimes)
-    found = {}
-    for name in estate.jobs:
-        start = forecast.start(name).at
-        if start is not None and start < until:
-            found[name] = start, (forecast.finish(name).at or start) - start
+    outcome = play(Scene.of(estate), after, until, _efforts(engine, instance))
+    found: dict[str, tuple[datetime, timedelta]] = {}
+    for run in outcome.of_period():
+        end = run.ended_at if run.ended_at is not None else outcome.until
+        found.setdefault(
+            run.name,
+            (datetime.fromtimestamp(run.started_at, UTC), timedelta(seconds=end - run.started_at)),
+        )
     return found
 
 
-def _forecast(estate: Estate, after: datetime, runtimes: Mapping[str, timedelta]) -> Forecast:
-    calendars = estate.calendars
-    clock = Clock(ZoneInfo("UTC"), calendars.calendars, calendars.cycles)
-    return Forecast(estate, after, clock, runtimes)
+def _efforts(engine: Engine, instance: str) -> UsualEfforts:
+    means = mean_runtimes(engine, Technology.AUTOSYS, instance)
+    return UsualEfforts(given={name: mean.total_seconds() for name, mean in means.items()})
 
 
 def _estate(engine: Engine, instance: str) -> Estate:

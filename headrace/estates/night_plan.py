@@ -9,10 +9,10 @@ from sqlalchemy import Engine
 
 from headrace.access.sensitivity import ProcessKey, Public
 from headrace.catalog.records import Technology
-from headrace.estates.critical_path import Activity, schedule
 from headrace.estates.described.next_starts import scheduled_processes
 from headrace.estates.next_runs import EstateTooLarge, first_runs
 from headrace.queries.night import Night, dependencies, night, scheduled_jobs, usual_runs
+from headrace.simulation.critical_path import Activity, schedule
 
 _INSTANT = timedelta(microseconds=1)
 

@@ -19,7 +19,8 @@ from headrace.terminal.output import emit, facts, moment, show
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from headrace.autosys import Estate, ExpectedInstant
+    from headrace.autosys import Estate
+    from headrace.simulation.expected import ExpectedInstant
 
 app = typer.Typer()
 
@@ -64,10 +65,10 @@ def expected(
 ) -> None:
     """Forecast when a process next starts and finishes, and why.
 
-    Without files, uses the scanned processes and calendars of the catalog. Assumes that predecessors succeed, and that
-    global variables have the required values.
+    Simulates what decides it. Without files, uses the scanned processes and calendars of the catalog. Assumes that runs
+    succeed, and that global variables have the required values.
     """
-    from headrace.autosys.facts import expected_facts
+    from headrace.simulation.expected import expected_facts
 
     since = after or datetime.now(UTC)
     found = (
@@ -94,11 +95,12 @@ class _Expected:
 def _in_files(
     name: str, paths: Sequence[Path], instance: str, since: datetime, zone: ZoneInfo | None, runtimes: bool
 ) -> _Expected:
-    from headrace.autosys import expected_finish, resolve
+    from headrace.autosys import resolve
     from headrace.autosys.objectives import business_calendars
     from headrace.estates.comparison import CSV, YAML
     from headrace.estates.described.processes import described_in
     from headrace.estates.described.schedules import expected_start
+    from headrace.simulation.expected import expected_finish
     from headrace.slas.calendars import Calendars
 
     files = [file for path in paths for file in files_of(path)]
@@ -143,24 +145,24 @@ def _of_job(
     runtimes: Mapping[str, timedelta],
     where: str,
 ) -> _Expected:
-    from headrace.autosys import Clock, Forecast
+    from headrace.simulation.durations import UsualEfforts
+    from headrace.simulation.expected import expected_run
+    from headrace.simulation.playing import Scene
 
     if name not in estate.jobs:
         raise CommandError(_no_such_job(name, estate, where))
-    calendars = estate.calendars
-    clock = Clock(zone or ZoneInfo("UTC"), calendars.calendars, calendars.cycles)
-    forecast = Forecast(estate, since, clock, runtimes)
-    start, finish = forecast.start(name), forecast.finish(name)
+    scene = Scene.of(estate, zone or ZoneInfo("UTC"))
+    takes = {job: each.total_seconds() for job, each in runtimes.items()}
+    run = expected_run(scene, name, since, UsualEfforts(given=takes))
+    start, finish = run.start, run.finish
     schedule = estate.jobs[name].schedule
     if not schedule.starts_itself:
         return _Expected(start, finish, None, None)
     server = (
-        f"{clock.zone}, the server's"
-        if zone
-        else "UTC; the job has no time zone; set the server's with --zone"
+        f"{zone}, the server's" if zone else "UTC; the job has no time zone; set the server's with --zone"
     )
     named = schedule.timezone
-    return _Expected(start, finish, named or str(clock.zone), named or server)
+    return _Expected(start, finish, named or str(scene.clock.zone), named or server)
 
 
 def _mean_runtimes(instance: str, technology: str = "AUTOSYS") -> Mapping[str, timedelta]:

@@ -10,13 +10,13 @@ from uuid import UUID
 
 from sqlalchemy import Engine
 
-from headrace.autosys import ExpectedInstant, expected_finish
 from headrace.catalog.records import Technology
 from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.estates.described.schedules import expected_start
 from headrace.estates.sql import statement
 from headrace.queries.runtimes import mean_runtimes
+from headrace.simulation.expected import ExpectedInstant, expected_finish
 from headrace.slas import calendars
 from headrace.slas.calendars import Calendars
 

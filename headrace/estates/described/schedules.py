@@ -14,9 +14,10 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
-from headrace.autosys import ExpectedInstant, Start
+from headrace.autosys import Start
 from headrace.cron import Timezone, five_fields
 from headrace.durations import Duration
+from headrace.simulation.expected import ExpectedInstant
 from headrace.slas.calendars import Calendars, UnknownCalendar
 from headrace.slas.deadlines import NoDeadline, following
 from headrace.slas.objectives import Clock

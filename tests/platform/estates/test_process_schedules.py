@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from headrace.autosys import ExpectedInstant
 from headrace.catalog.records import Technology
 from headrace.database.connection import transaction
 from headrace.estates.described.processes import read_processes
@@ -18,6 +17,7 @@ from headrace.estates.next_runs import NextRun, next_scheduled_run
 from headrace.estates.night_plan import night_plan
 from headrace.job_reports.completions.reports import Place, event_of
 from headrace.job_reports.ingestion import ingest
+from headrace.simulation.expected import ExpectedInstant
 from headrace.slas.calendars import Calendars
 from headrace.slas.objectives import ObjectiveKind
 from headrace.slas.queries import sla_statuses

@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.estates.critical_path import Activity, Schedule, schedule
+from headrace.simulation.critical_path import Activity, Schedule, schedule
 
 MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -1,0 +1,112 @@
+"""How long runs take: as given, from past runs, or as the files say."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, tzinfo
+from random import Random
+from statistics import median
+
+from headrace.simulation.definitions import WATCHERS, Definition
+from headrace.simulation.engine import Effort
+
+MIN_SIMILAR = 3  # runs on days of the same kind, from which on only those count
+_DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """A run that succeeded. started_at, ended_at: seconds since 1970."""
+
+    started_at: float
+    ended_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Past runs by job, and the zone whose days are compared.
+
+    The run time of a day is that of past runs on the last day of a month if it is one, or else on the same weekday;
+    with fewer than MIN_SIMILAR of these, that of all runs.
+    """
+
+    runs: Mapping[str, Sequence[PastRun]]
+    zone: tzinfo
+    _similar: dict[tuple[str, object], Sequence[PastRun]] = field(default_factory=dict, repr=False)
+
+    def similar(self, name: str, at: float) -> Sequence[PastRun]:
+        """Return the past runs of the job that count for a run at that time."""
+        past = self.runs.get(name, ())
+        kind = _kind(at, self.zone)
+        if (name, kind) not in self._similar:
+            alike = [run for run in past if _kind(run.started_at, self.zone) == kind]
+            self._similar[name, kind] = alike if len(alike) >= MIN_SIMILAR else past
+        return self._similar[name, kind]
+
+
+@dataclass(frozen=True, slots=True)
+class UsualEfforts:
+    """Runs that succeed and take their usual time: the median of similar past runs, or, with `random`, one of them.
+
+    given: seconds by job, which go before past runs. A file watcher ends when its file usually arrives, at a time of
+    day. otherwise: for jobs without past runs whose definition says nothing; None if their time is to be unknown.
+    """
+
+    history: History | None = None
+    given: Mapping[str, float] = field(default_factory=dict)
+    random: Random | None = None
+    otherwise: float | None = None
+
+    def of(self, definition: Definition, started_at: float, attempt: int) -> Effort:
+        """Return how the run goes."""
+        del attempt
+        if definition.name in self.given:
+            return Effort(self.given[definition.name])
+        past = self.history.similar(definition.name, started_at) if self.history is not None else ()
+        if self.history is None or not past:
+            return Effort(definition.usual if definition.usual is not None else self.otherwise)
+        if definition.kind in WATCHERS:
+            zone = self.history.zone
+            arrival = self._one([run.ended_at - _midnight(run.started_at, zone) for run in past])
+            return Effort(max(0.0, _midnight(started_at, zone) + arrival - started_at))
+        return Effort(self._one([run.ended_at - run.started_at for run in past]))
+
+    def _one(self, values: Sequence[float]) -> float:
+        return median(values) if self.random is None else self.random.choice(values)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedEfforts:
+    """Runs that go as they did: as the recorded run that began last before the simulated one, or else the first.
+
+    A file watcher ends when it did. Jobs without a recorded run go as `otherwise` says.
+    """
+
+    runs: Mapping[str, Sequence[tuple[PastRun, int]]]
+    otherwise: UsualEfforts
+
+    def of(self, definition: Definition, started_at: float, attempt: int) -> Effort:
+        """Return how the run goes."""
+        recorded = self.runs.get(definition.name)
+        if not recorded:
+            return self.otherwise.of(definition, started_at, attempt)
+        place = bisect_right([run.started_at for run, _ in recorded], started_at + _SKEW)
+        run, code = recorded[max(0, place - 1)]
+        if definition.kind in WATCHERS:
+            return Effort(max(0.0, run.ended_at - started_at), code)
+        return Effort(run.ended_at - run.started_at, code)
+
+
+_SKEW = 300.0  # a simulated run may begin this much before the recorded one, and is the same
+
+
+def _kind(at: float, zone: tzinfo) -> object:
+    """Return the kind of the day: the last of a month, or a weekday."""
+    day = datetime.fromtimestamp(at, zone).date()
+    return "month-end" if (day + timedelta(days=1)).day == 1 else day.weekday()
+
+
+def _midnight(at: float, zone: tzinfo) -> float:
+    return datetime.fromtimestamp(at, zone).replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
