@@ -1,4 +1,4 @@
-"""Definitions for the simulation: jobs of an Autosys estate and datasets, each with its start, its conditions and its machine."""
+"""Definitions of the simulated jobs of an Autosys estate and datasets, each with its start, conditions and machine."""
 
 from __future__ import annotations
 
