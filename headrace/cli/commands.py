@@ -112,6 +112,11 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
             "Report on, scan, review and ingest an Autosys estate.",
             is_group=True,
         ),
+        Entry(
+            "simulate",
+            f"{_CLI}.legacy.simulate",
+            "Simulate a night of the estate, and the effect of changes.",
+        ),
     ),
     "Alerts and SLAs": (
         Entry(

@@ -81,16 +81,18 @@ class UsualEfforts:
 class RecordedEfforts:
     """Runs that go as they did: as the recorded run that began last before the simulated one, or else the first.
 
-    A file watcher ends when it did. Jobs without a recorded run go as `otherwise` says.
+    A file watcher ends when it did. Jobs without a recorded run, and all runs before `since`, go as `otherwise` says.
+    runs: with their exit codes, by start.
     """
 
     runs: Mapping[str, Sequence[tuple[PastRun, int]]]
+    since: float
     otherwise: UsualEfforts
 
     def of(self, definition: Definition, started_at: float, attempt: int) -> Effort:
         """Return how the run goes."""
         recorded = self.runs.get(definition.name)
-        if not recorded:
+        if not recorded or started_at < self.since:
             return self.otherwise.of(definition, started_at, attempt)
         place = bisect_right([run.started_at for run, _ in recorded], started_at + _SKEW)
         run, code = recorded[max(0, place - 1)]

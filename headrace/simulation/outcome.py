@@ -45,16 +45,6 @@ class Run:
     machine: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Miss:
-    """A deadline of a job's definition that its run missed. at: when it started or ended; None if it did not."""
-
-    name: str
-    attribute: str
-    due: datetime
-    at: datetime | None
-
-
 @dataclass(slots=True)
 class Outcome:
     """The runs by start, those of the warm-up included. since, until: the period that was asked for.
@@ -113,29 +103,6 @@ class Outcome:
                 yield f"{unparse(atom)} holds: {atom.job} is on ice"
             else:
                 yield f"{unparse(atom)} by an earlier run"
-
-
-def misses(outcome: Outcome) -> Iterator[Miss]:
-    """Yield the must-times and run-time limits that runs of the period miss, by job and time."""
-    by_name: dict[str, list[Run]] = {}
-    for run in outcome.runs:
-        by_name.setdefault(run.name, []).append(run)
-    for name, tick in outcome.ticks:
-        at = tick.at.timestamp()
-        if not outcome.since <= at < outcome.until:
-            continue
-        found = next((each for each in by_name.get(name, ()) if each.started_at >= at), None)
-        for attribute, due, reached in (
-            ("must_start_times", tick.must_start, found.started_at if found else None),
-            ("must_complete_times", tick.must_complete, found.ended_at if found else None),
-        ):
-            if due is not None and (reached is None or reached > due.timestamp()):
-                yield Miss(name, attribute, due, moment(reached))
-    for run in outcome.of_period():
-        limit = outcome.definitions[run.name].max_run_alarm
-        due_at = run.started_at + limit * 60 if limit else None
-        if due_at is not None and (run.ended_at is None or run.ended_at > due_at):
-            yield Miss(run.name, "max_run_alarm", datetime.fromtimestamp(due_at, UTC), moment(run.ended_at))
 
 
 def moment(at: float | None) -> datetime | None:

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headrace.simulation.deadlines import results
 from headrace.simulation.engine import Simulation
 from headrace.simulation.obstacles import deadlocks
-from headrace.simulation.outcome import Outcome, misses
+from headrace.simulation.outcome import Outcome
 from headrace.simulation.playing import Scene
 from headrace.simulation.statuses import ENDED, Status
 
@@ -108,8 +109,11 @@ def test_must_times_and_limits_that_are_missed_are_listed() -> None:
         "A", "02:00", "condition: s(W, 03.00)", "must_start_times: +5", "must_complete_times: 03:30",
         "max_run_alarm: 20",
     )  # fmt: skip
-    found = [(each.attribute, f"{each.due:%H:%M}") for each in misses(play(text, minutes={"W": 90}))]
-    assert found == [("must_start_times", "02:05"), ("max_run_alarm", "02:50")]
+    found = [each for each in results(play(text, minutes={"W": 90})) if each.is_missed]
+    due = [
+        (each.deadline.source, f"{datetime.fromtimestamp(each.deadline.due, UTC):%H:%M}") for each in found
+    ]
+    assert due == [("must_start_times", "02:05"), ("max_run_alarm", "02:50")]
 
 
 def test_boxes_that_wait_for_each_other_are_named() -> None:
