@@ -11,6 +11,7 @@ NAMES = (
     "backfill",
     "materialization",
     "estate",
+    "simulate",
     "ingestion",
     "expiry",
     "stores",

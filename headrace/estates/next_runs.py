@@ -17,6 +17,7 @@ from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.database.row_security import is_narrow
 from headrace.estates.described.next_starts import scheduled_process
+from headrace.estates.simulation_inputs import history
 from headrace.estates.stored_estate import stored_estate
 from headrace.queries.runtimes import mean_runtimes
 from headrace.simulation.durations import UsualEfforts
@@ -58,10 +59,12 @@ def next_run(engine: Engine, instance: str, job: str, after: datetime) -> NextRu
 
     A caller who may not see every job gets a forecast from those that they may see.
     """
-    estate = _estate(engine, instance)
+    estate, scene = _estate(engine, instance)
     if job not in estate.jobs:
         return None
-    found = expected_run(Scene.of(estate), job, after, _efforts(engine, instance))
+    scene = scene.only(job)
+    past = history(engine, instance, UTC, after, scene.definitions)
+    found = expected_run(scene, job, after, UsualEfforts(past))
     schedule = estate.jobs[job].schedule
     zone = (schedule.timezone or "UTC, as the job has no time zone") if schedule.starts_itself else None
     return _next_run(found.start, found.finish, zone, () if is_narrow() else found.start.why)
@@ -95,10 +98,12 @@ def first_runs(
 
     A job whose run time is unknown takes none. Raises EstateTooLarge.
     """
-    estate = _estate(engine, instance)
+    estate, scene = _estate(engine, instance)
     if len(estate.jobs) > MAX_FORECAST_JOBS:
         raise EstateTooLarge(f"the estate has {len(estate.jobs)} jobs")
-    outcome = play(Scene.of(estate), after, until, _efforts(engine, instance))
+    means = mean_runtimes(engine, Technology.AUTOSYS, instance)
+    given = {name: mean.total_seconds() for name, mean in means.items()}
+    outcome = play(scene, after, until, UsualEfforts(given=given))
     found: dict[str, tuple[datetime, timedelta]] = {}
     for run in outcome.of_period():
         end = run.ended_at if run.ended_at is not None else outcome.until
@@ -109,14 +114,9 @@ def first_runs(
     return found
 
 
-def _efforts(engine: Engine, instance: str) -> UsualEfforts:
-    means = mean_runtimes(engine, Technology.AUTOSYS, instance)
-    return UsualEfforts(given={name: mean.total_seconds() for name, mean in means.items()})
-
-
-def _estate(engine: Engine, instance: str) -> Estate:
+def _estate(engine: Engine, instance: str) -> tuple[Estate, Scene]:
     if is_narrow():
-        return stored_estate(engine, instance)
+        return _read(engine, instance)
     with transaction(engine) as cursor:
         row = cursor.execute(_NEWEST_SCAN, [current_context().organisation_id]).fetchone()
     newest: UUID | None = row["scan_id"] if row else None
@@ -125,5 +125,10 @@ def _estate(engine: Engine, instance: str) -> Estate:
 
 
 @lru_cache(maxsize=_MAX_ESTATES)
-def _kept(engine: Engine, organisation: UUID, instance: str, scan: UUID | None) -> Estate:
-    return stored_estate(engine, instance)
+def _kept(engine: Engine, organisation: UUID, instance: str, scan: UUID | None) -> tuple[Estate, Scene]:
+    return _read(engine, instance)
+
+
+def _read(engine: Engine, instance: str) -> tuple[Estate, Scene]:
+    estate = stored_estate(engine, instance)
+    return estate, Scene.of(estate)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from headrace import garbage_collection
 from headrace.autosys import Estate, Job, Schedule
 from headrace.autosys.conditions import Condition, ConditionError, GlobalIs, atoms, parse
 from headrace.autosys.schedules import NONE, read_schedule
@@ -31,6 +32,10 @@ class ExitCodes:
         if self.success:
             return Status.SUCCESS if _within(code, self.success) else Status.FAILURE
         return Status.SUCCESS if code <= self.limit else Status.FAILURE
+
+
+_CODES = frozenset(("max_exit_success", "success_codes", "fail_codes"))
+_USUAL_CODES = ExitCodes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ class Definition:
     n_retrys: int = 0
     term_run_time: int | None = None
     max_run_alarm: int | None = None
-    exit_codes: ExitCodes = ExitCodes()
+    exit_codes: ExitCodes = _USUAL_CODES
     usual: float | None = None
     next_run: Definition | None = None
 
@@ -85,7 +90,8 @@ class Definition:
 
 def definitions(estate: Estate) -> dict[str, Definition]:
     """Return the definitions of all jobs of an estate."""
-    return {name: _definition(job) for name, job in estate.jobs.items()}
+    with garbage_collection.paused():
+        return {name: _definition(job) for name, job in estate.jobs.items()}
 
 
 def relevant(all_: Mapping[str, Definition], names: Iterable[str]) -> dict[str, Definition]:
@@ -112,13 +118,7 @@ def relevant(all_: Mapping[str, Definition], names: Iterable[str]) -> dict[str, 
 
 def _definition(job: Job) -> Definition:
     values = job.values
-    found = _plain(job.name, job.type, values, job.schedule, job.condition)
-    found = replace(
-        found,
-        box_success=job.conditions.get("box_success"),
-        box_failure=job.conditions.get("box_failure"),
-        machines=job.machines,
-    )
+    found = _plain(job, values, job.schedule, job.condition)
     if not job.overrides:
         return found
     changed = values | {each.name: each.value for each in job.overrides}
@@ -129,26 +129,23 @@ def _definition(job: Job) -> Definition:
         except ConditionError:
             condition = None
     schedule, _ = read_schedule(changed)
-    next_run = _plain(job.name, job.type, changed, schedule, condition)
-    return replace(
-        found,
-        next_run=replace(
-            next_run, box_success=found.box_success, box_failure=found.box_failure, machines=job.machines
-        ),
-    )
+    return replace(found, next_run=_plain(job, changed, schedule, condition))
 
 
 def _plain(
-    name: str, kind: str, values: Mapping[str, str], schedule: Schedule, condition: Condition | None
+    job: Job, values: Mapping[str, str], schedule: Schedule, condition: Condition | None
 ) -> Definition:
     status = _text(values, "status").upper()
     usual = _number(values, "avg_runtime")
     return Definition(
-        name=name,
-        kind=kind,
+        name=job.name,
+        kind=job.type,
         box=values.get("box_name") or None,
         schedule=schedule,
         condition=condition,
+        box_success=job.conditions.get("box_success"),
+        box_failure=job.conditions.get("box_failure"),
+        machines=job.machines,
         unreadable=values["condition"] if values.get("condition") and condition is None else None,
         load=_number(values, "job_load") or 0,
         priority=_number(values, "priority") or 0,
@@ -160,17 +157,23 @@ def _plain(
         n_retrys=schedule.n_retrys,
         term_run_time=schedule.term_run_time,
         max_run_alarm=schedule.max_run_alarm,
-        exit_codes=ExitCodes(
-            _number(values, "max_exit_success") or 0,
-            tuple(_ranges(_text(values, "success_codes"))),
-            tuple(_ranges(_text(values, "fail_codes"))),
-        ),
+        exit_codes=_exit_codes(values),
         usual=usual * 60.0 if usual else None,
     )
 
 
+def _exit_codes(values: Mapping[str, str]) -> ExitCodes:
+    if _CODES.isdisjoint(values):
+        return _USUAL_CODES
+    return ExitCodes(
+        _number(values, "max_exit_success") or 0,
+        tuple(_ranges(_text(values, "success_codes"))),
+        tuple(_ranges(_text(values, "fail_codes"))),
+    )
+
+
 def _text(values: Mapping[str, str], name: str) -> str:
-    return values.get(name, "").strip().strip('"')
+    return values[name].strip().strip('"') if name in values else ""
 
 
 def _number(values: Mapping[str, str], name: str) -> int | None:

@@ -15,6 +15,7 @@ from heapq import heappop, heappush
 from math import inf
 from typing import NamedTuple, Protocol
 
+from headrace import garbage_collection
 from headrace.autosys import Clock, NoStartError, Start
 from headrace.autosys.conditions import Atom, Condition, GlobalIs, atoms
 from headrace.simulation.conditions import holds, key_of
@@ -101,18 +102,40 @@ class Simulation:
         for job in list(self._jobs.values()):
             self._index(job)
         self._begin_ticks()
+        self.outcome.states = self._jobs
 
     def advance(self, until: datetime) -> Outcome:
         """Process all events before a time, and return what has happened until then."""
-        end = until.timestamp()
+        with garbage_collection.paused():
+            self._advance(until.timestamp(), lambda: False)
+        self.outcome.until = until.timestamp()
+        return self.outcome
+
+    def advance_to_run(self, name: str, after: float, until: datetime) -> Run | None:
+        """Process events until a run of a job that began after a time has ended; None if none begins before `until`."""
+        job, runs = self._jobs[name], self.outcome.runs
+        seen = 0
+        found: Run | None = None
+
+        def has_ended() -> bool:
+            nonlocal seen, found
+            if found is None and job.runs > seen:
+                seen = job.runs
+                last = runs[job.last_run] if job.last_run is not None else None
+                found = last if last is not None and last.started_at > after else None
+            return found is not None and found.ended_at is not None
+
+        with garbage_collection.paused():
+            self._advance(until.timestamp(), has_ended)
+        return found
+
+    def _advance(self, end: float, is_done: Callable[[], bool]) -> None:
         self._max_runs = MAX_RUNS_A_DAY * ((end - self._begin.timestamp()) / _DAY + 1)
         events = self._events
-        while events and events[0][0] < end:
+        while events and events[0][0] < end and not is_done():
             event = heappop(events)
             event[5](event[0])
-        self.outcome.until = end
-        self.outcome.states = self._jobs
-        return self.outcome
+            self.outcome.until = event[0]
 
     # What comes from outside
 

@@ -58,14 +58,12 @@ def expected_run(scene: Scene, name: str, after: datetime, efforts: Efforts) -> 
         unknown = ExpectedInstant(None, (str(error),))
         return ExpectedRun(unknown, unknown)
     simulation = begun(scene, begin, efforts)
-    run, outcome = _first_run(simulation, name, begin, after.timestamp())
+    run = _first_run(simulation, name, begin, after.timestamp())
+    outcome = simulation.outcome
     if run is None:  # the reason is that of the first days, not of a year later
         outcome = begun(scene, begin, efforts).advance(begin + _HORIZONS[0])
         unknown = ExpectedInstant(None, why_not(scene, outcome, name))
         return ExpectedRun(unknown, unknown)
-    for horizon in _HORIZONS:
-        if run.ended_at is None:
-            simulation.advance(begin + horizon)
     return ExpectedRun(_start(outcome, run), _finish(outcome, run))
 
 
@@ -113,19 +111,12 @@ def _not_before(scene: Scene, definition: Definition, after: datetime) -> dateti
     return at
 
 
-def _first_run(
-    simulation: Simulation, name: str, begin: datetime, after: float
-) -> tuple[Run | None, Outcome]:
-    seen = 0
+def _first_run(simulation: Simulation, name: str, begin: datetime, after: float) -> Run | None:
     for horizon in _HORIZONS:
-        outcome = simulation.advance(begin + horizon)
-        for run in outcome.runs[seen:]:
-            if run.name == name and run.started_at > after:
-                return run, outcome
-        seen = len(outcome.runs)
-        if seen > _MANY_RUNS:
-            break
-    return None, outcome
+        run = simulation.advance_to_run(name, after, begin + horizon)
+        if run is not None or len(simulation.outcome.runs) > _MANY_RUNS:
+            return run
+    return None
 
 
 def _start(outcome: Outcome, run: Run) -> ExpectedInstant:

@@ -55,7 +55,7 @@ def expected(
         bool,
         typer.Option(
             "--runtimes",
-            help="Use mean run times of the last 90 days from the catalog to forecast when jobs end.",
+            help="Use past run times from the catalog to forecast when jobs end.",
         ),
     ] = False,
     instance: Annotated[
@@ -109,15 +109,13 @@ def _in_files(
     estate = read_and_warn(others) if others else resolve([])
     one = next((each for each in described if each.description.name == name), None)
     if one is None or one.description.schedule is None:
-        return _of_job(
-            name, estate, since, zone, _mean_runtimes(instance) if runtimes else {}, "in these files"
-        )
+        return _of_job(name, estate, since, zone, instance if runtimes else None, "in these files")
     days = business_calendars(estate.calendars, since.date())
     calendars = Calendars({("", calendar): frozenset(each) for calendar, each in days.items()})
     schedule = one.description.schedule
     sla = one.description.sla.stored(schedule) if one.description.sla else {}
     start = expected_start(schedule.terms, sla, since, calendars)
-    takes = _mean_runtimes("", one.technology).get(name) if runtimes else None
+    takes = _mean_runtimes(one.technology).get(name) if runtimes else None
     return _Expected(start, expected_finish(name, start, takes), schedule.timezone, schedule.timezone)
 
 
@@ -134,7 +132,7 @@ def _in_catalog(
         scheduled = None if name in estate.jobs else scheduled_process(connect(), since, name=name)
     if scheduled is not None:
         return _Expected(scheduled.start, scheduled.finish, scheduled.zone, scheduled.zone)
-    return _of_job(name, estate, since, zone, _mean_runtimes(instance) if runtimes else {}, "in the catalog")
+    return _of_job(name, estate, since, zone, instance if runtimes else None, "in the catalog")
 
 
 def _of_job(
@@ -142,18 +140,24 @@ def _of_job(
     estate: Estate,
     since: datetime,
     zone: ZoneInfo | None,
-    runtimes: Mapping[str, timedelta],
+    instance: str | None,
     where: str,
 ) -> _Expected:
+    """Forecast a job. instance: that of the past runs by which it is forecast when jobs end; None without these."""
+    from headrace.database.connection import connect
+    from headrace.estates.simulation_inputs import history
     from headrace.simulation.durations import UsualEfforts
     from headrace.simulation.expected import expected_run
     from headrace.simulation.playing import Scene
 
     if name not in estate.jobs:
         raise CommandError(_no_such_job(name, estate, where))
-    scene = Scene.of(estate, zone or ZoneInfo("UTC"))
-    takes = {job: each.total_seconds() for job, each in runtimes.items()}
-    run = expected_run(scene, name, since, UsualEfforts(given=takes))
+    server_zone = zone or ZoneInfo("UTC")
+    scene = Scene.of(estate, server_zone).only(name)
+    past = None
+    if instance is not None:
+        past = history(connect(), instance, server_zone, datetime.now(UTC), scene.definitions)
+    run = expected_run(scene, name, since, UsualEfforts(past))
     start, finish = run.start, run.finish
     schedule = estate.jobs[name].schedule
     if not schedule.starts_itself:
@@ -162,15 +166,15 @@ def _of_job(
         f"{zone}, the server's" if zone else "UTC; the job has no time zone; set the server's with --zone"
     )
     named = schedule.timezone
-    return _Expected(start, finish, named or str(scene.clock.zone), named or server)
+    return _Expected(start, finish, named or str(server_zone), named or server)
 
 
-def _mean_runtimes(instance: str, technology: str = "AUTOSYS") -> Mapping[str, timedelta]:
+def _mean_runtimes(technology: str) -> Mapping[str, timedelta]:
     from headrace.catalog.records import Technology
     from headrace.database.connection import connect
     from headrace.queries.runtimes import mean_runtimes
 
-    return mean_runtimes(connect(), Technology(technology), instance)
+    return mean_runtimes(connect(), Technology(technology))
 
 
 def _no_such_job(job: str, estate: Estate, where: str) -> str:

@@ -67,8 +67,8 @@ def simulate(
 ) -> None:
     """Simulate a night of the estate, and the effect of changes.
 
-    Shows when each job starts and ends, why, and which deadlines are missed. Without files, plays the scanned estate with
-    the run times and SLAs of the catalog; files have only `avg_runtime`.
+    Shows when each job starts and ends, why, and which deadlines are missed. Without files, plays the scanned estate
+    with the run times and SLAs of the catalog; files have only `avg_runtime`.
     """
     from headrace.simulation import nights
     from headrace.simulation.comparison import differences, spans
