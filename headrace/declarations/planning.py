@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from headrace.catalog.locators import FILES_STORE
@@ -46,6 +46,7 @@ from headrace.declarations.steps import (
     sql_piece,
     step_piece,
 )
+from headrace.execution.notices import AutosysEvent
 from headrace.execution.plan import (
     PARTITION,
     ExternalPlan,
@@ -156,6 +157,11 @@ def external_plan(external: External, origin: Origin) -> ExternalPlan:
     )
 
 
+def _sent_events(outputs: Iterable[OutputPlan]) -> list[tuple[str, ...]]:
+    notices = (notice for output in outputs for notice in output.notices)
+    return [notice.arguments for notice in notices if isinstance(notice, AutosysEvent)]
+
+
 def _process_plan(
     products: Sequence[tuple[Product, Origin]],
     running: ExecutionAttributes,
@@ -196,6 +202,8 @@ def _process_plan(
             metadata={
                 "declared_at": origin.declared_at,
                 **({"started_by": started_by.names} if started_by else {}),
+                **({"sends": sent} if (sent := _sent_events(outputs)) else {}),
+                **({"trigger": running.trigger.model_dump(exclude_none=True)} if running.trigger else {}),
                 **({"migration": described.migration} if described.migration else {}),
             },
             sla=run_limits(sla),

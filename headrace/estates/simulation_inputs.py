@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from datetime import datetime, tzinfo
+from itertools import groupby
 from typing import Any
 
 from pydantic import ValidationError
@@ -14,6 +15,7 @@ from headrace.database.connection import transaction
 from headrace.database.sql import Statement
 from headrace.queries.sql import statement as query
 from headrace.simulation.comparison import Span
+from headrace.simulation.datasets import DatasetTrigger
 from headrace.simulation.deadlines import Deadline
 from headrace.simulation.durations import History, PastRun
 from headrace.simulation.replay import RecordedRun
@@ -42,8 +44,29 @@ def history(
     }
     found: dict[str, list[PastRun]] = {}
     for row in _rows(engine, query("runs/past_runs"), parameters):
-        found.setdefault(row["external_name"], []).append(PastRun(row["started_at"], row["ended_at"]))
+        found.setdefault(row["name"], []).append(PastRun(row["started_at"], row["ended_at"]))
     return History(found, zone)
+
+
+def dataset_triggers(engine: Engine, instance: str) -> list[DatasetTrigger]:
+    """Return the declared triggers of datasets, by the key of the process that computes them."""
+    rows = _rows(engine, query("runs/triggered_datasets"), {"instance": instance})
+    found = []
+    for name, inputs in groupby(rows, lambda row: str(row["name"])):
+        each = list(inputs)
+        declared = each[0]["trigger"]
+        found.append(
+            DatasetTrigger(
+                name,
+                declared.get("when"),
+                declared.get("schedule"),
+                declared.get("timezone", "UTC"),
+                tuple(declared.get("process", ())),
+                {row["input"]: tuple(row["producers"]) for row in each if row["input"] is not None},
+                tuple(map(tuple, each[0]["sends"])),
+            )
+        )
+    return found
 
 
 def recorded_runs(engine: Engine, instance: str, since: datetime, until: datetime) -> list[RecordedRun]:

@@ -14,6 +14,9 @@ from headrace.simulation.statuses import Status
 from headrace.simulation.ticks import Timing
 
 WATCHERS = frozenset(("FW", "FT"))
+DATASET = "DATASET"
+"""The kind of a Spark dataset: lookback 0 in its condition counts from the start of its last run, not from its end."""
+
 _INITIAL = {each.value: each for each in (Status.ON_ICE, Status.ON_HOLD)}
 
 
@@ -39,13 +42,24 @@ _USUAL_CODES = ExitCodes()
 
 
 @dataclass(frozen=True, slots=True)
+class SentEvent:
+    """An event that a dataset sends to Autosys once it is published: a start, a status of a job, or a variable."""
+
+    event: str
+    job: str = ""
+    status: str = ""
+    variable: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Definition:
     """One simulated job, box, file watcher or dataset.
 
     unreadable: its condition cannot be parsed, so it never starts. status: ON_ICE or ON_HOLD from the beginning.
     is_bypassed: on noexec: it succeeds without a run. load, priority: it queues for its machine if both are above 0,
     the lowest number first. usual: its run time in seconds as the files give it (`avg_runtime`). next_run: what an
-    override makes of its next run. term_run_time, max_run_alarm: minutes.
+    override makes of its next run. term_run_time, max_run_alarm: minutes. sends: events to Autosys after a success.
     """
 
     name: str
@@ -70,6 +84,7 @@ class Definition:
     exit_codes: ExitCodes = _USUAL_CODES
     usual: float | None = None
     next_run: Definition | None = None
+    sends: tuple[SentEvent, ...] = ()
 
     @property
     def is_box(self) -> bool:
@@ -95,17 +110,20 @@ def definitions(estate: Estate) -> dict[str, Definition]:
 
 
 def relevant(all_: Mapping[str, Definition], names: Iterable[str]) -> dict[str, Definition]:
-    """Return the definitions that can have a part in the starts and ends of these jobs: what they wait for, the boxes
-    around them and all members of these, and so on."""
+    """Return the definitions that can have a part in the starts and ends of these jobs: what they wait for, what sends
+    them events, the boxes around them and all members of these, and so on."""
     members: dict[str, list[str]] = {}
+    senders: dict[str, list[str]] = {}
     for each in all_.values():
         if each.box is not None:
             members.setdefault(each.box, []).append(each.name)
+        for event in each.sends:
+            senders.setdefault(event.job, []).append(each.name)
     found = dict.fromkeys(name for name in names if name in all_)
     waiting = list(found)
     for name in waiting:  # grows during iteration
         each = all_[name]
-        needed = {*each.waits_for(), *members.get(name, ())}
+        needed = {*each.waits_for(), *members.get(name, ()), *senders.get(name, ())}
         if each.box is not None:
             needed.add(each.box)
         if each.next_run is not None:

@@ -19,7 +19,7 @@ from headrace import garbage_collection
 from headrace.autosys import Clock, NoStartError, Start
 from headrace.autosys.conditions import Atom, Condition, GlobalIs, atoms
 from headrace.simulation.conditions import holds, key_of
-from headrace.simulation.definitions import Definition
+from headrace.simulation.definitions import DATASET, Definition, SentEvent
 from headrace.simulation.machines import Machines
 from headrace.simulation.outcome import Outcome, Run
 from headrace.simulation.statuses import BUSY, ENDED, Status
@@ -29,6 +29,10 @@ MAX_RUNS_A_DAY = (
     1_500  # start_mins can start a job 1,440 times; more are jobs that start each other without end
 )
 _DAY = 86_400
+_STATUS_EVENTS = {
+    "JOB_ON_HOLD": Status.ON_HOLD, "JOB_OFF_HOLD": Status.INACTIVE,
+    "JOB_ON_ICE": Status.ON_ICE, "JOB_OFF_ICE": Status.INACTIVE,
+}  # fmt: skip
 _OUTSIDE, _END, _TICK, _WINDOW = range(4)  # the order of events of the same instant
 
 
@@ -67,6 +71,12 @@ class _Job:
     last_run: int | None = None
     runs: int = 0
     queued: tuple[float, int | None, str | None] | None = None  # since when, cause and event of the start
+    began_at: float = -inf
+
+    @property
+    def counts_from(self) -> float:
+        """The time after which the ends of others are new to it."""
+        return self.began_at if self.original.kind == DATASET else self.ended_at
 
 
 class Simulation:
@@ -149,7 +159,7 @@ class Simulation:
 
     def force(self, at: datetime, name: str) -> None:
         """Plan that a person starts a job, whatever its conditions."""
-        self._push(at.timestamp(), _OUTSIDE, 0, name, partial(self._force, name))
+        self._push(at.timestamp(), _OUTSIDE, 0, name, partial(self._force, name, "started by hand"))
 
     def change_status(self, at: datetime, name: str, status: Status) -> None:
         """Plan that a person sets a status: an end, on ice, on hold, or off both (INACTIVE).
@@ -187,10 +197,24 @@ class Simulation:
             if job.run is not None and job.run.machine == name:
                 self._finish(job, job.run, now, Status.FAILURE, 1)
 
-    def _force(self, name: str, now: float) -> None:
+    def _force(self, name: str, why: str, now: float) -> None:
         job = self._jobs.get(name)
         if job is not None and job.status not in BUSY:
-            self._start(job, now, None, "started by hand")
+            self._start(job, now, None, why)
+
+    def _send(self, sender: str, event: SentEvent, now: float) -> None:
+        """Take an event from a dataset. A STARTJOB wants the condition of the job to hold."""
+        job = self._jobs.get(event.job)
+        if event.event == "SET_GLOBAL":
+            self._set_variable(event.variable, event.value, now)
+        elif event.event == "CHANGE_STATUS":
+            self._change_status(event.job, Status(event.status), now)
+        elif event.event in _STATUS_EVENTS:
+            self._change_status(event.job, _STATUS_EVENTS[event.event], now)
+        elif job is not None and event.event in ("STARTJOB", "FORCE_STARTJOB"):
+            condition = job.definition.condition
+            if event.event == "FORCE_STARTJOB" or condition is None or self._holds(condition, job, now):
+                self._force(event.job, f"{sender} sends {event.event}", now)
 
     def _change_status(self, name: str, status: Status, now: float) -> None:
         job = self._jobs.get(name)
@@ -335,6 +359,7 @@ class Simulation:
         run.starts_exactly = run.is_exact = exact
         runs.append(run)
         job.run, job.last_run, job.tick, job.status = run, run.index, None, Status.RUNNING
+        job.began_at = now
         if definition.is_bypassed:
             self._push(now, _END, 0, job.name, partial(self._end, job, run, 1, Status.SUCCESS, 0))
         elif definition.is_box:
@@ -344,7 +369,7 @@ class Simulation:
 
     def _met(self, condition: Condition, job: _Job, now: float) -> Iterator[tuple[Atom, int | None]]:
         for atom in atoms(condition):
-            if holds(atom, self._jobs, self._variables, now, job.ended_at):
+            if holds(atom, self._jobs, self._variables, now, job.counts_from):
                 other = None if isinstance(atom, GlobalIs) else self._jobs.get(key_of(atom))
                 yield atom, other.last_run if other is not None else None
 
@@ -425,6 +450,9 @@ class Simulation:
         definition = job.definition
         if run.is_override:
             job.definition = job.original
+        if status is Status.SUCCESS:
+            for event in definition.sends:
+                self._push(now, _OUTSIDE, 0, job.name, partial(self._send, job.name, event))
         if definition.is_box and status is not Status.SUCCESS:
             for member in job.members:
                 if member.run is not None and member.original.job_terminator:
@@ -478,7 +506,7 @@ class Simulation:
             self._finish(box, run, now, Status.SUCCESS, 0)
 
     def _holds(self, condition: Condition, job: _Job, now: float) -> bool:
-        return holds(condition, self._jobs, self._variables, now, job.ended_at)
+        return holds(condition, self._jobs, self._variables, now, job.counts_from)
 
     # Indexes
 
@@ -501,6 +529,8 @@ class Simulation:
                         listed = index.setdefault(key, [])
                     if job not in listed[-1:]:
                         listed.append(job)
+            if definition.kind == DATASET:  # other datasets and jobs may have ended while it ran
+                self._dependents.setdefault(job.name, []).append(job)
 
     def _push(self, at: float, order: int, depth: int, name: str, action: Callable[[float], None]) -> None:
         self._pushed += 1

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from headrace.autosys import Clock, Estate
 from headrace.autosys.conditions import GlobalIs, atoms
+from headrace.simulation.datasets import DatasetTrigger, dataset_definition
 from headrace.simulation.definitions import Definition, definitions, relevant
 from headrace.simulation.engine import Efforts, Simulation
 from headrace.simulation.machines import Machines
@@ -36,6 +37,11 @@ class Scene:
         calendars = estate.calendars
         clock = Clock(zone, calendars.calendars, calendars.cycles)
         return cls(definitions(estate), clock, Machines.of(estate), {}, estate.cycles)
+
+    def with_datasets(self, triggers: Iterable[DatasetTrigger]) -> Scene:
+        """Return the scene with datasets beside its jobs."""
+        datasets = {each.name: dataset_definition(each) for each in triggers}
+        return replace(self, definitions={**self.definitions, **datasets})
 
     def only(self, *names: str) -> Scene:
         """Return the part that decides when these jobs start and end."""

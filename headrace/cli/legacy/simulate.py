@@ -17,7 +17,6 @@ from headrace.terminal.estate_files import OptionalFiles, read_and_warn
 from headrace.terminal.output import emit, show
 
 if TYPE_CHECKING:
-    from headrace.autosys import Estate
     from headrace.simulation.changes import Change
     from headrace.simulation.comparison import Difference
     from headrace.simulation.nights import Night, Period
@@ -73,12 +72,11 @@ def simulate(
     from headrace.simulation import nights
     from headrace.simulation.comparison import differences, spans
     from headrace.simulation.obstacles import why_not
-    from headrace.simulation.playing import Scene
     from headrace.terminal import simulation_tables as tables
     from headrace.terminal.progress import progress
 
     server = zone or ZoneInfo("UTC")
-    scene = Scene.of(_estate(files, instance), server)
+    scene = _scene(files, instance, server)
     if job and job not in scene.definitions:
         raise CommandError(f"no job {job} is in the estate; `headrace legacy jobs` lists them")
     with progress("simulating"):
@@ -111,18 +109,23 @@ def simulate(
     show(*parts)
 
 
-def _estate(files: Sequence[Path] | None, instance: str) -> Estate:
+def _scene(files: Sequence[Path] | None, instance: str, zone: ZoneInfo) -> Scene:
     from headrace.database.connection import connect
+    from headrace.estates.simulation_inputs import dataset_triggers
     from headrace.estates.stored_estate import stored_estate
+    from headrace.simulation.playing import Scene
     from headrace.terminal.progress import progress
 
     if files:
-        return read_and_warn(files)
+        return Scene.of(read_and_warn(files), zone)
     with progress("reading the catalog"):
-        estate = stored_estate(connect(), instance)
-    if not estate.jobs:
+        engine = connect()
+        scene = Scene.of(stored_estate(engine, instance), zone).with_datasets(
+            dataset_triggers(engine, instance)
+        )
+    if not scene.definitions:
         raise CommandError("the catalog has no jobs; scan files with `headrace legacy scan`, or pass them")
-    return estate
+    return scene
 
 
 def _period(since: datetime, days: int, instance: str, *, in_catalog: bool) -> Period:

@@ -12,11 +12,29 @@ from sqlalchemy import Engine
 
 from headrace.catalog.records import DatasetRecord, RunState, Technology
 from headrace.catalog.run_events import Ending, RunEvent
+from headrace.declarations.loading.project import load, records
 from headrace.job_reports.ingestion import ingest
 from headrace.registration.declarations import register
 from tests.platform.cli.conftest import Invoke
+from tests.platform.projects import write_project
 
 Ask = Callable[..., Any]
+DATASETS = """
+type: headrace.Dataset
+attributes:
+  key: shop/loaded
+  sql: SELECT 1 AS id
+  trigger: {process: LOAD}
+  notify:
+    - sendevent: {event: FORCE_STARTJOB, job: AFTER}
+---
+type: headrace.Dataset
+attributes:
+  key: shop/derived
+  sql: SELECT * FROM loaded
+  inputs: [shop/loaded]
+  trigger: any_input
+"""
 JIL = """
 insert_job: LOAD
 date_conditions: 1
@@ -133,3 +151,16 @@ def test_a_job_that_does_not_start_says_why(invoke: Invoke, tmp_path: Path) -> N
     )
     message = " ".join(invoke(*NIGHT, str(file), "--job", "HOLIDAY").stdout.split())
     assert "does not run calendar MISSING is not among the exports" in message
+
+
+def test_datasets_run_beside_the_jobs(past: Engine, ask: Ask, invoke: Invoke, tmp_path: Path) -> None:
+    loaded = load(write_project(tmp_path, "shop", DATASETS))
+    assert not loaded.problems
+    register(past, *records(loaded.plans))
+    after = tmp_path / "after.jil"
+    after.write_text("insert_job: AFTER\n")
+    assert invoke("legacy", "scan", str(tmp_path / "jobs.jil"), str(after)).exit_code == 0
+    found = {run["job"]: run for run in ask(*NIGHT)["runs"]}
+    assert set(found) == {"LOAD", "REPORT", "AFTER", "shop/loaded", "shop/derived"}
+    assert found["AFTER"]["why"] == ["shop/loaded sends FORCE_STARTJOB"]
+    assert found["shop/loaded"]["start"] == found["LOAD"]["end"]
