@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from random import Random
@@ -12,7 +12,7 @@ from headrace.simulation.critical_path import Activity, Schedule, schedule
 from headrace.simulation.deadlines import Deadline, Result, results, with_probabilities
 from headrace.simulation.durations import UsualEfforts
 from headrace.simulation.engine import Efforts
-from headrace.simulation.obstacles import deadlocks
+from headrace.simulation.obstacles import deadlocks, open_boxes
 from headrace.simulation.outcome import Outcome, Run, moment
 from headrace.simulation.playing import Scene, begun
 
@@ -37,12 +37,16 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """A period that was played. deadlocks: sets of jobs that wait for each other. unknown: jobs that ran and whose run
-    time is unknown: they take no time."""
+    """A period that was played.
+
+    deadlocks: sets of jobs that wait for each other. open_boxes: as by `obstacles.open_boxes`. unknown: jobs that ran
+    and whose run time is unknown: they take no time.
+    """
 
     outcome: Outcome
     results: list[Result]
     deadlocks: list[tuple[str, ...]]
+    open_boxes: Mapping[str, tuple[str, tuple[str, ...]]]
     unknown: list[str] = field(default_factory=list)
 
 
@@ -70,7 +74,7 @@ def simulate(scene: Scene, period: Period) -> Night:
         and not run.is_bypassed
         and period.efforts.of(outcome.definitions[run.name], run.started_at, 1).seconds is None
     }
-    return Night(outcome, found, deadlocks(changed, outcome), sorted(unknown))
+    return Night(outcome, found, deadlocks(changed, outcome), open_boxes(changed, outcome), sorted(unknown))
 
 
 def critical_path(night: Night, target: str | None = None) -> Schedule:

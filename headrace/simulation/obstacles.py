@@ -22,12 +22,34 @@ from headrace.simulation.outcome import Outcome, shown
 from headrace.simulation.playing import Scene
 from headrace.simulation.statuses import ENDED, Status
 
+_DONE = ENDED | {Status.ON_ICE, Status.INACTIVE}
 _DEPTH = 3  # boxes and predecessors that are followed
 
 
 def why_not(scene: Scene, outcome: Outcome, name: str) -> tuple[str, ...]:
     """Return why a job did not start by the end of what was played, one reason per line."""
     return tuple(_why_not(scene, outcome, scene.definitions[name], _DEPTH))
+
+
+def open_boxes(scene: Scene, outcome: Outcome) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Return the boxes that still run at the end though nothing in them does: a member that holds each, and why."""
+    members: dict[str, list[Definition]] = {}
+    for definition in scene.definitions.values():
+        if definition.box is not None and outcome.states.get(definition.box) is not None:
+            members.setdefault(definition.box, []).append(definition)
+    found = {}
+    for box in sorted(scene.definitions):
+        inside = members.get(box, [])
+        statuses = {outcome.states[each.name].status for each in inside}
+        if outcome.states[box].status is not Status.RUNNING or Status.RUNNING in statuses:
+            continue
+        waiting = (each for each in inside if outcome.states[each.name].status not in _DONE)
+        holder = min(waiting, key=lambda each: each.name, default=None)
+        if holder is not None:
+            found[box] = holder.name, tuple(_why_not(scene, outcome, holder, 0))
+        elif inside:
+            found[box] = box, tuple(_unmet_success(outcome, scene.definitions[box]))
+    return found
 
 
 def deadlocks(scene: Scene, outcome: Outcome) -> list[tuple[str, ...]]:
@@ -80,6 +102,11 @@ def _why_not(scene: Scene, outcome: Outcome, definition: Definition, depth: int)
         yield "it is in no box, waits for nothing and the clock does not start it: by hand only"
     else:
         yield f"its schedule has no time while box {definition.box} runs"
+
+
+def _unmet_success(outcome: Outcome, box: Definition) -> Iterator[str]:
+    for atom in _unmet(outcome, box, box.box_success):
+        yield f"box_success does not hold: {unparse(atom)}"
 
 
 def _unmet_in_words(scene: Scene, outcome: Outcome, definition: Definition, depth: int) -> Iterator[str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from headrace.simulation.nights import Night
     from headrace.simulation.replay import Compared
 
-MAX_ROWS = 200
+MAX_ROWS, MAX_NAMES = 200, 10
 
 
 def timeline_table(night: Night, planned: Schedule, jobs: frozenset[str]) -> Table:
@@ -98,6 +98,7 @@ def summary(night: Night, planned: Schedule) -> Table:
             ("deadlines", f"{counted(len(night.results), 'deadline')}, {missed} missed"),
             ("no start known", _names(outcome.unscheduled.values())),
             ("wait for each other", "; ".join(", ".join(each) for each in night.deadlocks)),
+            ("do not end", "\n".join(_open_boxes(night))),
             ("stopped", _names(f"{name} after {count} runs" for name, count in outcome.stopped.items())),
             ("run time unknown", f"{_names(night.unknown)} (~: not before)" if night.unknown else None),
         ]
@@ -148,6 +149,9 @@ def night_facts(night: Night, planned: Schedule, jobs: frozenset[str]) -> dict[s
             for each in night.results
         ],
         "deadlocks": night.deadlocks,
+        "open_boxes": {
+            box: {"held_by": member, "why": why} for box, (member, why) in night.open_boxes.items()
+        },
         "stopped": outcome.stopped,
         "no_start_known": outcome.unscheduled,
         "run_time_unknown": night.unknown,
@@ -185,6 +189,13 @@ def comparison_facts(found: Compared) -> dict[str, object]:
     }
 
 
+def _open_boxes(night: Night) -> Iterator[str]:
+    for box, (member, why) in list(night.open_boxes.items())[:MAX_NAMES]:
+        yield f"{box}, as {member} waits: {why[0] if why else '-'}"
+    if len(night.open_boxes) > MAX_NAMES:
+        yield f"and {len(night.open_boxes) - MAX_NAMES:,} more"
+
+
 def _limited(rows: Sequence[tuple[object, ...]]) -> Iterator[tuple[object, ...]]:
     yield from rows[:MAX_ROWS]
     if len(rows) > MAX_ROWS:
@@ -194,8 +205,8 @@ def _limited(rows: Sequence[tuple[object, ...]]) -> Iterator[tuple[object, ...]]
 
 def _names(found: Iterable[str]) -> str:
     names = sorted(set(found))
-    more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
-    return ", ".join(names[:10]) + more
+    more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more
 
 
 def _signed(length: timedelta | None) -> str | None:

@@ -164,3 +164,32 @@ def test_datasets_run_beside_the_jobs(past: Engine, ask: Ask, invoke: Invoke, tm
     assert set(found) == {"LOAD", "REPORT", "AFTER", "shop/loaded", "shop/derived"}
     assert found["AFTER"]["why"] == ["shop/loaded sends FORCE_STARTJOB"]
     assert found["shop/loaded"]["start"] == found["LOAD"]["end"]
+
+
+LINE = "[11/26/2026 {0}]      CAUAJM_I_40245 EVENT: CHANGE_STATUS    STATUS: {1:<15} JOB: {2:<20} {3}\n"
+LOG = "".join(
+    LINE.format(*words)
+    for words in (
+        ("21:55:01", "RUNNING", "FIN_NIGHT_BOX", ""),
+        ("21:55:02", "RUNNING", "FIN_WATCH_LEDGER", "MACHINE: unxhost01"),
+        ("22:03:40", "SUCCESS", "FIN_WATCH_LEDGER", "MACHINE: unxhost01  EXITCODE:  0"),
+        ("22:03:41", "RUNNING", "FIN_LOAD_LEDGER", "MACHINE: unxhost01"),
+        ("22:31:09", "SUCCESS", "FIN_LOAD_LEDGER", "MACHINE: unxhost01  EXITCODE:  0"),
+    )
+)
+
+
+def test_a_log_is_compared_with_the_plan(engine: Engine, ask: Ask, invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "event_demon.ACE").write_text(LOG)
+    samples = Path(__file__).parents[1] / "autosys" / "samples"
+    assert invoke("legacy", "scan", str(samples / "night_batch.jil"), "--instance", "ACE").exit_code == 0
+    zone = ("--zone", "Europe/London")
+    ingested = invoke("legacy", "ingest", str(tmp_path / "event_demon.ACE"), "--instance", "ACE", *zone)
+    assert ingested.exit_code == 0, ingested.output
+    found = ask("simulate", "--night", "2026-11-26", "--instance", "ACE", *zone, "--compare")
+    assert [(each["job"], each["later_seconds"]) for each in found["actual"]] == [
+        ("FIN_NIGHT_BOX", None), ("FIN_WATCH_LEDGER", 520.0), ("FIN_LOAD_LEDGER", 2169.0),
+    ]  # fmt: skip
+    assert found["share_with_recorded_run_times"] == 1.0
+    held = found["open_boxes"]["FIN_NIGHT_BOX"]
+    assert (held["held_by"], held["why"][0]) == ("FIN_GL_PROC", "d(REF_CCY_RATES, 12.30): no such job")
