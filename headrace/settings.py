@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable
 from difflib import get_close_matches
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from tomllib import TOMLDecodeError
@@ -33,6 +34,8 @@ _JSON_VARIABLES = {
     "HEADRACE_ACCESS": """object: write it as in HEADRACE_ACCESS='{"issuer": "https://login.example.com"}'""",
     "HEADRACE_CONNECTIONS": """object: set single fields as in HEADRACE_CONNECTIONS__CRM__PASSWORD""",
     "HEADRACE_NEO4J": """object: write it as in HEADRACE_NEO4J='{"uri": "bolt://graph.example.com:7687"}'""",
+    "HEADRACE_OPENMETADATA": """object: write it as in HEADRACE_OPENMETADATA='{"url": "https://metadata.example.com/api"}'""",
+    "HEADRACE_OPENMETADATA__FIELDS": """object: write it as in HEADRACE_OPENMETADATA__FIELDS='{"owners": "steward"}'""",
     "HEADRACE_SPARK__CONF": """object: write it as in HEADRACE_SPARK__CONF='{"spark.sql.shuffle.partitions": "8"}'""",
     "HEADRACE_LOG_FOLDERS": """list: write it as in HEADRACE_LOG_FOLDERS='["/var/log/autosys"]'""",
     "HEADRACE_COMPLETION_NAMES": r"""list: write it as in HEADRACE_COMPLETION_NAMES='["(?P<process>\\w+)[.]end"]'""",
@@ -114,6 +117,68 @@ class Neo4jSettings(BaseModel):
     database: str | None = Field(
         default=None, description="The database on that server; its default if unset."
     )
+
+
+class Winner(StrEnum):
+    """The side whose value of a field stays, where both have one."""
+
+    DECLARED = "declared"
+    STEWARD = "steward"
+
+
+class OpenMetadataFields(BaseModel):
+    """The side whose value of a field stays, where the declaration has one and a steward wrote another there.
+
+    `declared`: the declaration's is sent again. `steward`: theirs stays. Either way it is shown as a proposed change.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    description: Winner = Field(default=Winner.DECLARED, description="Descriptions of datasets and columns.")
+    owners: Winner = Field(default=Winner.DECLARED, description="Owners.")
+    tags: Winner = Field(
+        default=Winner.STEWARD,
+        description="Tags, tiers and glossary terms; those that stewards add always stay.",
+    )
+    domains: Winner = Field(default=Winner.STEWARD, description="Domains and data products.")
+    status: Winner = Field(default=Winner.DECLARED, description="Deprecation.")
+
+
+class OpenMetadataSettings(BaseModel):
+    """The OpenMetadata server to synchronise with; unused without `url`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: str | None = Field(
+        default=None, pattern=r"^https?://", description="Its API: `https://metadata.example.com/api`."
+    )
+    token: SecretStr | None = Field(default=None, description="The token of its bot; set the variable.")
+    token_file: Path | None = Field(default=None, description="A file with that token instead.")
+    webhook_secret: SecretStr | None = Field(
+        default=None, description="The secret key of its webhook to Headrace; set the variable."
+    )
+    service: str = Field(
+        default="headrace",
+        pattern=r"^[\w-]{1,64}$",
+        description="The name of the database and pipeline services there.",
+    )
+    fields: OpenMetadataFields = Field(
+        default_factory=OpenMetadataFields,
+        description="Whose `description`, `owners`, `tags`, `domains` and `status` stay: `declared` or `steward`.",
+    )
+    send_sql: bool = Field(default=False, description="Send the SQL of processes with their lineage.")
+    send_values: bool = Field(
+        default=False,
+        description="Send smallest and largest values of columns, and examples of rows that failed checks; never of "
+        "sensitive columns.",
+    )
+
+    @property
+    def bot_token(self) -> str | None:
+        """The token of the bot, from the variable or the file."""
+        if self.token_file is not None:
+            return self.token_file.read_text(encoding="utf-8").strip()
+        return self.token.get_secret_value() if self.token is not None else None
 
 
 class ConnectionSettings(BaseModel):
@@ -280,6 +345,7 @@ class Settings(BaseSettings):
         description="A database with a copy of the OL_* tables: `postgresql://`, `db2://` or `teradatasql://`.",
     )
     neo4j: Neo4jSettings = Neo4jSettings()
+    openmetadata: OpenMetadataSettings = OpenMetadataSettings()
     connections: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], ConnectionSettings] = Field(
         default_factory=dict,
         description="Databases, by the names that declarations use; see below.",

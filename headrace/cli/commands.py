@@ -102,6 +102,12 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
             is_group=True,
         ),
         Entry(
+            "openmetadata",
+            f"{_CLI}.openmetadata.commands",
+            "Synchronise with OpenMetadata, and show stewards' changes.",
+            is_group=True,
+        ),
+        Entry(
             "setup-lineage", f"{_CLI}.lineage.setup_lineage", "Install the OL_* tables in another database."
         ),
     ),

@@ -46,9 +46,9 @@ CREATE OR REPLACE TRIGGER graph_deleted AFTER DELETE ON catalog.dataset REFERENC
 
 CREATE OR REPLACE TRIGGER graph_updated AFTER UPDATE ON catalog.dataset
     FOR EACH ROW WHEN ((OLD.full_name, OLD.namespace, OLD.name, OLD.description, OLD.default_format, OLD.status, OLD.owners,
-                        OLD.tags)
+                        OLD.tags, OLD.declaration_hash)
                        IS DISTINCT FROM (NEW.full_name, NEW.namespace, NEW.name, NEW.description, NEW.default_format,
-                                         NEW.status, NEW.owners, NEW.tags))
+                                         NEW.status, NEW.owners, NEW.tags, NEW.declaration_hash))
     EXECUTE FUNCTION catalog.store_graph_row('graph_dataset', 'dataset_id');
 
 CREATE OR REPLACE TRIGGER graph_inserted AFTER INSERT ON catalog.process REFERENCING NEW TABLE AS changed

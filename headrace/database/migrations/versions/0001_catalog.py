@@ -21,6 +21,7 @@ SUBJECTS = (
     "alerts",
     "openlineage",
     "iceberg",
+    "openmetadata",
     "scripts",
 )
 

@@ -1,0 +1,1 @@
+"""Commands for OpenMetadata: `openmetadata sync` and `changes`."""

@@ -1,0 +1,96 @@
+"""`headrace openmetadata`, against a server on a socket."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+from typer.testing import CliRunner, Result
+
+from headrace.cli import app
+from headrace.settings import settings
+from tests.platform.openmetadata.conftest import SERVICE
+from tests.platform.openmetadata.server import TOKEN, Contract, serving
+
+Invoke = Callable[..., Result]
+
+
+@pytest.fixture
+def invoke(shop: Engine, server: Contract, monkeypatch: pytest.MonkeyPatch) -> Iterator[Invoke]:
+    """Run `headrace openmetadata` with the catalog and the server."""
+    monkeypatch.setenv("HEADRACE_DATABASE_URL", shop.url.set(drivername="postgresql").render_as_string(False))
+    with serving(server) as url:
+        monkeypatch.setenv("HEADRACE_OPENMETADATA__URL", url)
+        monkeypatch.setenv("HEADRACE_OPENMETADATA__TOKEN", TOKEN)
+        settings.cache_clear()
+        yield lambda *words: CliRunner().invoke(app, ["openmetadata", *words])
+    settings.cache_clear()
+
+
+def test_a_dry_run_a_synchronisation_and_a_second_one(invoke: Invoke, server: Contract) -> None:
+    planned = invoke("sync", "--dry-run")
+    assert planned.exit_code == 0, planned.stderr
+    assert "shop/orders" in planned.stdout
+    assert "To send: " in planned.stdout
+    assert server.all("table") == []
+    assert "table create 2" in invoke("sync").stdout
+    assert len(server.all("table")) == 2
+    assert invoke("sync").stdout.startswith("OpenMetadata is up to date (4 requests")
+    found = json.loads(invoke("sync", "--whole", "--json").stdout)
+    assert (found["whole"], found["counts"], found["problems"]) == (True, {}, [])
+
+
+def test_what_stewards_wrote_is_shown_as_yaml(invoke: Invoke, server: Contract) -> None:
+    invoke("sync")
+    assert (
+        invoke("changes").stdout == "Stewards wrote nothing in OpenMetadata that declarations do not say.\n"
+    )
+    table = server.find("table", f"{SERVICE}.sales")
+    server.steward(table, description="Sales by order")
+    invoke("sync")
+    shown = invoke("changes").stdout
+    assert "# shop/sales, declared at" in shown
+    assert "description: Sales by order\n" in shown
+    assert "by ada" in shown
+    (change,) = json.loads(invoke("changes", "shop/sales", "--json").stdout)
+    assert (change["field"], change["value"], change["is_overwritten"]) == (
+        "description",
+        "Sales by order",
+        False,
+    )
+    assert json.loads(invoke("changes", "shop/orders", "--json").stdout) == []
+
+
+def test_the_token_can_be_in_a_file(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HEADRACE_OPENMETADATA__TOKEN")
+    monkeypatch.setenv("HEADRACE_OPENMETADATA__TOKEN_FILE", str(tmp_path / "token"))
+    settings.cache_clear()
+    missing = invoke("sync")
+    assert missing.exit_code == 1
+    assert "cannot be read" in missing.stderr or "cannot be read" in str(missing.exception)
+    (tmp_path / "token").write_text(f"{TOKEN}\n", encoding="utf-8")
+    assert invoke("sync").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("URL", "", "set HEADRACE_OPENMETADATA__URL"),
+        ("TOKEN", "", "needs the token of a bot"),
+        ("TOKEN", "wrong", "refuses the token of the bot"),
+        ("URL", "http://127.0.0.1:9", "does not answer"),
+    ],
+)
+def test_a_wrong_setting_is_one_message(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch, name: str, value: str, message: str
+) -> None:
+    monkeypatch.setattr("headrace.openmetadata.client._FIRST_PAUSE", 0)
+    monkeypatch.setenv(f"HEADRACE_OPENMETADATA__{name}", value)
+    settings.cache_clear()
+    result = invoke("sync")
+    assert result.exit_code != 0
+    assert message in result.stderr or message in str(result.exception)
+    assert "wrong" not in (result.stderr + str(result.exception)).replace("wrong-", "")
