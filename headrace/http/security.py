@@ -37,11 +37,12 @@ OPEN = frozenset(
 )
 # Of the pages: their files, and the way in and out.
 OPEN_PAGES = frozenset({"/static/{name}", "/sign-in", "/sign-in/start", "/sign-in/callback", "/sign-out"})
-# No caller, but a signed link: `headrace.alerts.links`.
-SIGNED = frozenset({"/alert"})
+# No caller, but a signed link (`headrace.alerts.links`) or body (the webhook of OpenMetadata).
+SIGNED = frozenset({"/alert", "/api/v1/openmetadata/events"})
 ORGANISATION = "Headrace-Organisation"
 _UNAUTHENTICATED = "send a token, as `Authorization: Bearer TOKEN`"
 _UNAUTHENTICATED_BYTES = 64 * 1024  # of a body that is read before its token is verified
+_SIGNED_BYTES = 1024 * 1024  # of a body that is read before its signature is verified
 _BEARER = HTTPBearer(
     auto_error=False,
     scheme_name="bearer",
@@ -140,17 +141,16 @@ def _has_large_body(scope: Scope) -> bool:
     length = Headers(scope=scope).get("content-length", "")
     if scope["method"] in ("GET", "HEAD", "OPTIONS"):
         return False
-    return (
-        int(length) > _UNAUTHENTICATED_BYTES
-        if length.isdecimal()
-        else "transfer-encoding" in Headers(scope=scope)
-    )
+    is_signed = scope["path"] in SIGNED
+    if length.isdecimal():
+        return int(length) > (_SIGNED_BYTES if is_signed else _UNAUTHENTICATED_BYTES)
+    return not is_signed and "transfer-encoding" in Headers(scope=scope)
 
 
 async def _authenticate(request: Request) -> None:
     credentials = await _BEARER(request)
     if credentials is None:
-        if request.url.path not in SIGNED and not (_is_local(request) and local_caller(Permission.REPORT)):
+        if not (_is_local(request) and local_caller(Permission.REPORT)):
             raise Unauthenticated(_UNAUTHENTICATED)
         return
     await _verified(request, credentials.credentials, request.headers.get(ORGANISATION))

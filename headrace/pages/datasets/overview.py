@@ -21,6 +21,7 @@ from headrace.api.datasets.datasets import (
     show_dataset,
 )
 from headrace.api.lineage import show_impact
+from headrace.api.openmetadata import list_proposed_changes
 from headrace.api.paging import Cursor
 from headrace.api.processes import list_runs
 from headrace.api.slas import list_incidents, show_sla_history
@@ -102,6 +103,7 @@ def show_dataset_page(request: Request, engine: Database, caller: Viewer, datase
         incidents=answered(list_incidents(engine, caller, key=dataset.key))["items"],
         readers=answered(show_impact(engine, caller, dataset, depth=1)),
         calendars=_calendars(engine, caller, dataset),
+        proposed=answered(list_proposed_changes(engine, caller, dataset))["items"],
         runs=_last_runs(engine, caller, about["dataset"]["producers"]),
         about=about,
     )

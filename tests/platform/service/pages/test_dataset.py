@@ -110,6 +110,20 @@ def test_the_classification_is_a_fact_of_its_own(browse: Browse, catalog: Engine
     assert "<dt>Classification</dt><dd>restricted</dd>" in browse().open("/datasets/crm/people")
 
 
+def test_changes_that_stewards_propose_in_openmetadata_are_shown(browse: Browse, catalog: Engine) -> None:
+    assert "Proposed in OpenMetadata" not in browse().open("/datasets/mart/delays")
+    with transaction(catalog) as cursor:
+        cursor.execute(
+            "INSERT INTO catalog.openmetadata_change (organisation_id, dataset_id, field, value, declared, outcome, "
+            "changed_by, changed_at) SELECT organisation_id, dataset_id, 'description', '\"<b>Late</b>\"', 'null', "
+            "'KEPT', 'ada', now() FROM catalog.dataset WHERE full_name = 'mart/delays'"
+        )
+    page = browse().open("/datasets/mart/delays")
+    assert "Proposed in OpenMetadata" in page
+    assert "&lt;b&gt;Late&lt;/b&gt;" in page
+    assert "Proposed" not in browse().open("/datasets/raw/flights")
+
+
 def test_the_columns_are_those_of_the_published_version(browse: Browse, run_id: UUID) -> None:
     page = browse().open("/datasets/mart/delays/columns")
 
