@@ -27,6 +27,7 @@ NAMES = (
     "alerts",
     "reporting",
     "status",
+    "openmetadata",
     "demo",
 )
 

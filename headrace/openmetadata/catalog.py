@@ -50,6 +50,11 @@ class Contents:
     runs: list[Row]
     hidden: dict[str, frozenset[str]]
 
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing may have changed."""
+        return not (self.datasets or self.processes or self.edges or self.versions or self.runs)
+
 
 def scope(
     engine: Engine, organisation: UUID, reader: str, last: Reached | None, now: datetime, *, whole: bool

@@ -228,6 +228,8 @@ def _plain(name: str, value: Value) -> Value:
         return sorted(each["id"] for each in value)
     if name in ("domains", "dataProducts"):
         return sorted(each if isinstance(each, str) else each["fullyQualifiedName"] for each in value)
+    if name == "tableConstraints":
+        return [(each["constraintType"], each.get("columns")) for each in value]
     return value
 
 

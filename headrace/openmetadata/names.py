@@ -26,7 +26,7 @@ def entity_name(text: str, *, distinct: bool = False) -> str:
     name = "".join(each if each.isprintable() else " " for each in text)
     for reserved, instead in _RESERVED.items():
         name = name.replace(reserved, instead)
-    name = name.rstrip(":").strip() or "-"
+    name = name.rstrip(" :").lstrip() or "-"  # a colon at the end would be part of the `::` of links
     if len(name) <= MAX_NAME and not distinct:
         return name
     digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]

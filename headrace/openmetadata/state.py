@@ -17,7 +17,7 @@ from headrace.database.connection import transaction
 from headrace.database.jsonb import encoded, jsonb
 from headrace.openmetadata.sql import statement
 
-_BATCH = 200  # rows stored at once; what was sent after them is compared again after a crash
+BATCH_SIZE = 200  # rows stored at once; what was sent after them is compared again after a crash
 
 
 class Kind(StrEnum):
@@ -121,14 +121,26 @@ class State:
                 },
             )
 
-    def load(self, kinds: Iterable[Kind]) -> None:
-        """Read all rows of these kinds into memory."""
+    def keys_of(self, kind: Kind, fqns: Iterable[str]) -> list[str]:
+        """Return the keys of what was sent under these FQNs."""
+        with transaction(self.engine) as cursor:
+            cursor.execute(
+                "SELECT key FROM catalog.openmetadata_sent "
+                "WHERE organisation_id = %s AND server = %s AND kind = %s AND fqn = ANY (%s)",
+                [self.organisation, self.server, kind, list(fqns)],
+            )
+            return [row["key"] for row in cursor]
+
+    def load(self, kinds: Iterable[Kind], parents: Iterable[str] | None = None) -> None:
+        """Read the rows of these kinds into memory: all, or those with these parents."""
+        of_these = None if parents is None else sorted(parents)
         with transaction(self.engine) as cursor:
             cursor.execute(
                 "SELECT kind, key, parent, fqn, entity_id::text, sent, digest, is_own, is_deleted "
                 "FROM catalog.openmetadata_sent "
-                "WHERE organisation_id = %s AND server = %s AND kind = ANY (%s)",
-                [self.organisation, self.server, list(kinds)],
+                "WHERE organisation_id = %s AND server = %s AND kind = ANY (%s) "
+                "AND (%s::text[] IS NULL OR parent = ANY (%s))",
+                [self.organisation, self.server, list(kinds), of_these, of_these],
             )
             for row in cursor:
                 self.rows[row["kind"], row["key"]] = Sent(**row)
@@ -145,7 +157,7 @@ class State:
         """Note what was sent; it is stored with the next batch."""
         self.rows[sent.kind, sent.key] = sent
         self._waiting.append(sent)
-        if len(self._waiting) >= _BATCH:
+        if len(self._waiting) >= BATCH_SIZE:
             self.flush()
 
     def move(self, former: str, key: str) -> None:

@@ -75,9 +75,15 @@ def _run(engine: Engine, session: Session) -> None:
     events: list[UUID] = []
     if last is not None:
         events_at, events = _read_events(engine, session, last.events_at, now)
-    state.load(list(Kind))
-    touched = [UUID(each.key) for each in state.of(Kind.TABLE) if each.fqn in session.touched]
-    _send(engine, session, of, contents(engine, organisation, of, touched))
+    touched = [UUID(key) for key in state.keys_of(Kind.TABLE, session.touched)]
+    rows = contents(engine, organisation, of, touched)
+    if rows.is_empty and not of.is_whole and not of.datasets and not of.targets:
+        state.load([Kind.TEST_CASE, Kind.STATUS])
+    else:
+        state.load([kind for kind in Kind if kind is not Kind.EDGE])
+        state.load([Kind.EDGE], None if of.targets is None else map(str, of.targets))
+        _send(engine, session, of, rows)
+    _read_incidents(engine, session)
     if not session.is_dry:
         incoming.forget_events(engine, events)
         state.reach(replace(of.reached, events_at=events_at))
@@ -145,7 +151,6 @@ def _send(engine: Engine, session: Session, of: Scope, rows: Contents) -> None:
         for count, problem in progress:
             session.result.problems += [problem] if problem else []
             session.result.counts["measurement", "send"] += count
-    _read_incidents(engine, session)
 
 
 def _continued(engine: Engine, session: Session, of: Scope, by_id: dict[str, Row]) -> list[Desired]:

@@ -15,6 +15,7 @@ from headrace.openmetadata.synchronisation import synchronise
 from headrace.registration.declarations import register
 from headrace.settings import OpenMetadataSettings
 from headrace.severity import Severity
+from tests.platform.openmetadata import real
 from tests.platform.openmetadata.contract import VERSIONS
 from tests.platform.openmetadata.server import TOKEN, Contract, transport
 
@@ -50,10 +51,10 @@ SERVICE = "headrace.default.shop"
 Sync = Callable[..., SynchronisationResult]
 
 
-@pytest.fixture(params=VERSIONS)
+@pytest.fixture(params=["real"] if real.URL else VERSIONS)
 def server(request: pytest.FixtureRequest) -> Contract:
-    """A server of each generation that is supported."""
-    return Contract(version=request.param)
+    """A server of each generation that is supported, or a real one."""
+    return real.real_server() if real.URL else Contract(version=request.param)
 
 
 @pytest.fixture
@@ -69,7 +70,8 @@ def sync(shop: Engine, server: Contract) -> Sync:
 
     def run(**given: Any) -> SynchronisationResult:
         settings = OpenMetadataSettings.model_validate({"url": "http://om/api", **given.pop("settings", {})})
-        client = Client("http://om/api", TOKEN, transport=transport(server), pause=lambda _: None)
+        token = server.token if isinstance(server, real.RealServer) else TOKEN
+        client = Client("http://om/api", token, transport=transport(server), pause=lambda _: None)
         return synchronise(shop, client, settings, **given)
 
     return run

@@ -135,6 +135,10 @@ class Contract:
         """Change fields of an entity as a steward does in the UI."""
         self._update(entity, {**entity, **changes}, "ada")
 
+    def write_edge(self, source: str, target: str, /, **details: Any) -> None:
+        """Write an edge as another program or a person does."""
+        self.edges[source, target] = {**self.edges.get((source, target), {}), **details}
+
     # The server.
 
     def answer(self, request: Request) -> tuple[int, dict[str, str], Any]:
@@ -239,6 +243,15 @@ class Contract:
                 return self._put(name, request.body, user)
             case "PATCH", [entity_id]:
                 return self._patch(entity_id, request, user)
+            case "DELETE", [entity_id] if request.query.get("hardDelete") == "true":
+                above = self.entities[entity_id]["fullyQualifiedName"]
+                for each in [*self.entities.values()]:
+                    if f"{each['fullyQualifiedName']}.".startswith(f"{above}."):
+                        del self.entities[each["id"]], self.names[each["_type"], each["fullyQualifiedName"]]
+                self.edges = {
+                    pair: edge for pair, edge in self.edges.items() if self.entities.keys() >= set(pair)
+                }
+                return 200, {}, {}
             case "DELETE", [entity_id]:
                 entity = self._existing(entity_id)
                 self._update(entity, {**entity, "deleted": True}, user, "entitySoftDeleted")
@@ -365,7 +378,7 @@ class Contract:
         self._note(entity, user, event, fields)
 
     def _note(self, entity: Entity, user: str, event: str, fields: list[str] | None = None) -> None:
-        self.clock += 1
+        self.clock = max(self.clock + 1, int(time.time() * 1000))
         entity["updatedBy"], entity["updatedAt"] = user, self.clock
         self.events.append(
             {

@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 
 from headrace.catalog.column_lineage import ColumnLineage, ColumnSource, How, LineageOfOutput, Subtype
 from headrace.catalog.records import CheckResult, CheckStatus, Column, DatasetRecord
+from headrace.database.connection import transaction
 from headrace.openlineage.renames import follow_declarations
 from headrace.openmetadata.client import OpenMetadataUnavailable
 from headrace.publishing.publication import publish
@@ -174,9 +175,8 @@ def publish_sales(engine: Engine, draft: Draft, lineage: LineageOfOutput | None 
 def test_edges_of_others_stay(shop: Engine, sync: Sync, server: Contract) -> None:
     sync()
     orders, sales = (server.find("table", f"{SERVICE}.{name}")["id"] for name in ("orders", "sales"))
-    mine = server.edges[orders, sales]
-    server.edges[orders, sales] = {**mine, "source": "Manual", "description": "Checked", "updatedBy": "ada"}
-    server.edges[sales, orders] = {"source": "DbtLineage", "updatedBy": "dbt"}
+    server.write_edge(orders, sales, source="Manual", description="Checked", updatedBy="ada")
+    server.write_edge(sales, orders, source="DbtLineage", updatedBy="dbt")
     register(shop, [ORDERS, SALES], [replace(PROCESSES[0], inputs=())])
     sync(whole=True)
     assert server.edges[orders, sales]["description"] == "Checked"
@@ -323,6 +323,7 @@ def test_a_patch_that_meets_another_change_is_merged_again(
     server.before = race
     sync()
     assert raced
+    table = server.find("table", TABLE)
     assert table["description"] == "All orders"
     assert "Tier.Tier2" in {each["tagFQN"] for each in table["tags"]}
 
@@ -336,3 +337,37 @@ def test_a_table_that_was_deleted_there_is_left_so(shop: Engine, sync: Sync, ser
     (problem, *_) = sync().problems
     assert "shop/orders: deleted in OpenMetadata" in problem
     assert table["deleted"]
+
+
+def test_what_is_there_already_is_found_page_by_page(
+    shop: Engine, sync: Sync, server: Contract, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync()
+    table = server.find("table", TABLE)
+    server.steward(table, description="By a steward")
+    with transaction(shop) as cursor:  # as after the catalog was restored from a backup
+        cursor.execute("DELETE FROM catalog.openmetadata_sent")
+        cursor.execute("DELETE FROM catalog.openmetadata_position")
+    monkeypatch.setattr("headrace.openmetadata.client.PAGE", 1)
+    changed(server)
+    result = sync(settings={"fields": {"description": "steward"}})
+    assert result.counts == {}
+    assert [each for each in changed(server) if "metadata/types" not in each] == []
+    assert server.find("table", TABLE)["description"] == "By a steward"
+
+
+def test_long_names_are_shortened_and_shown_whole(shop: Engine, sync: Sync, server: Contract) -> None:
+    long = DatasetRecord(f"shop/{'a' * 300}", "parquet", columns=(Column("b" * 300, "int"),))
+    register(shop, [ORDERS, SALES, long], PROCESSES)
+    assert sync().problems == []
+    (table,) = [each for each in server.all("table") if len(each["name"]) > 100]
+    assert len(table["name"]) == 256
+    assert table["displayName"] == "a" * 300
+
+
+def test_columns_by_the_thousand_are_sent(shop: Engine, sync: Sync, server: Contract) -> None:
+    wide = DatasetRecord("shop/wide", "parquet", columns=tuple(Column(f"c{n}", "int") for n in range(2000)))
+    register(shop, [ORDERS, SALES, wide], PROCESSES)
+    assert sync().problems == []
+    assert len(server.find("table", f"{SERVICE}.wide")["columns"]) == 2000
+    assert sync(whole=True).counts == {}
