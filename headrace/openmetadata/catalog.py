@@ -57,9 +57,19 @@ class Contents:
 
 
 def scope(
-    engine: Engine, organisation: UUID, reader: str, last: Reached | None, now: datetime, *, whole: bool
+    engine: Engine,
+    organisation: UUID,
+    reader: str,
+    last: Reached | None,
+    now: datetime,
+    *,
+    whole: bool,
+    pending: tuple[set[UUID], set[UUID]],
 ) -> Scope:
-    """Return what may have changed since the last synchronisation, by the outbox, and by versions and runs since."""
+    """Return what may have changed since the last synchronisation, by the outbox, and by versions and runs since.
+
+    pending: datasets and processes of what was refused the last time.
+    """
     since = last.read_at - _OVERLAP if last else now - _FIRST
     events_at = last.events_at if last else 0
     with transaction(engine) as cursor:
@@ -73,7 +83,7 @@ def scope(
             at = following
             for change in changes:
                 ids[change.part].update(change.ids)
-        datasets, processes = ids[Part.DATASET], ids[Part.PROCESS]
+        datasets, processes = ids[Part.DATASET] | pending[0], ids[Part.PROCESS] | pending[1]
         targets = _targets(cursor, ids[Part.EDGE], ids[Part.COLUMN_EDGE])
         cursor.execute(
             "SELECT DISTINCT dataset_id FROM catalog.dataset_version WHERE organisation_id = %s AND produced_at >= %s",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 from uuid import UUID
 
@@ -92,24 +93,29 @@ class Edges:
             if change is not None and not self._session.is_dry:
                 self._send(edge, change.details)
         except RequestRefused as refused:
-            return Outcome(problem=f"lineage {edge.name}: {refused}")
+            row = edge.before or self._row(edge, {}, is_own=is_own)
+            return Outcome(problem=f"lineage {edge.name}: {refused}", store=replace(row, digest=""))
         if edge.wanted is None:
             done = Change("delete", Kind.EDGE, edge.name) if change else None
             return Outcome(done, forget=(Kind.EDGE, edge.key))
-        row = Sent(
-            kind=Kind.EDGE,
-            key=edge.key,
-            fqn=edge.name,
-            entity_id=None,
-            sent={"kind": edge.source.kind, "details": edge.wanted},
-            digest=digest(edge.wanted),
-            parent=edge.target.key,
-            is_own=change.is_own if change else is_own,
-        )
+        row = self._row(edge, edge.wanted, is_own=change.is_own if change else is_own)
         if change is None:
             return Outcome(store=row)
         action = "create" if there is None else "update"
         return Outcome(Change(action, Kind.EDGE, edge.name, {"details": (there, change.details)}), store=row)
+
+    @staticmethod
+    def _row(edge: _Edge, details: Json, *, is_own: bool) -> Sent:
+        return Sent(
+            kind=Kind.EDGE,
+            key=edge.key,
+            fqn=edge.name,
+            entity_id=None,
+            sent={"kind": edge.source.kind, "details": details},
+            digest=digest(details),
+            parent=edge.target.key,
+            is_own=is_own,
+        )
 
     def _send(self, edge: _Edge, details: Json | None) -> None:
         source, target = edge.source, edge.target

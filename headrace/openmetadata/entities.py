@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+import httpx
+
 from headrace.openmetadata import models
 from headrace.openmetadata.client import Found, Json, RequestRefused, by_name
 from headrace.openmetadata.mapping import PROPERTIES, Desired
 from headrace.openmetadata.merging import merge
 from headrace.openmetadata.session import Change, Outcome, Session
-from headrace.openmetadata.state import PATHS, Kind, Sent, digest
+from headrace.openmetadata.state import PATHS, PENDING, Kind, Sent, digest
 
 _FIELDS = "owners,tags,domains,dataProducts,extension"
 _GOVERNED = {Kind.TABLE: f"{_FIELDS},columns,tableConstraints", Kind.PIPELINE: f"{_FIELDS},tasks"}
@@ -41,14 +43,24 @@ class Entities:
         if desired.is_gone:
             return sent is not None and not sent.is_deleted
         is_same = sent is not None and sent.digest == _digest(desired) and not sent.is_deleted
-        is_checked = self._session.is_verifying and desired.kind in _GOVERNED
-        return not is_same or is_checked or desired.fqn in self._session.touched
+        return not is_same or self._session.is_verifying or desired.fqn in self._session.touched
 
     def _guarded(self, desired: Desired) -> Outcome:
         try:
             return self._ensured(desired)
         except RequestRefused as refused:
-            return Outcome(problem=f"{desired.about or desired.fqn}: {refused}")
+            hint = ""
+            if refused.status == httpx.codes.NOT_FOUND:  # of a tag or domain that it refers to
+                hint = " (`headrace openmetadata sync --whole` makes tags and domains again that were renamed there)"
+            return self._refused(desired, f"{desired.about or desired.fqn}: {refused}{hint}")
+
+    def _refused(self, desired: Desired, problem: str) -> Outcome:
+        """Return the outcome of an entity that is to be tried again the next time."""
+        sent = self._session.state.get(desired.kind, desired.key)
+        if desired.kind not in PENDING:
+            return Outcome(problem=problem)
+        row = sent or Sent(desired.kind, desired.key, desired.fqn, None, {}, "", desired.parent)
+        return Outcome(problem=problem, store=replace(row, digest=""))
 
     def _ensured(self, desired: Desired) -> Outcome:
         path = PATHS[desired.kind]
@@ -61,9 +73,10 @@ class Entities:
         entity = found.entity
         if entity.get("deleted"):
             if sent is None or not sent.is_deleted:
-                return Outcome(
-                    problem=f"{desired.about}: deleted in OpenMetadata ({desired.fqn}), and left so. Restore it "
-                    "there, or retire it here: `headrace retire`."
+                return self._refused(
+                    desired,
+                    f"{desired.about}: deleted in OpenMetadata ({desired.fqn}), and left so. Restore it there, or "
+                    "retire it here: `headrace retire`.",
                 )
             if not self._session.is_dry:
                 self._session.client.put(f"{path}/restore", {"id": entity["id"]})
@@ -71,16 +84,17 @@ class Entities:
         return self._update(desired, path, sent, found, "update")
 
     def _find(self, desired: Desired, sent: Sent | None) -> Found | None:
-        """Return the entity: by its id if it was sent, since its name may have changed there."""
+        """Return the entity: by its id if it was sent; those that others refer to by name, by their name."""
         if self._is_listed and sent is None and desired.kind in _GOVERNED:
             entity = self._there.get((desired.kind, desired.fqn))
             return Found(entity, None) if entity else None
         path, given = PATHS[desired.kind], {"include": "all"}
         if desired.kind in _GOVERNED:
             given["fields"] = _GOVERNED[desired.kind]
+        has_id = sent is not None and sent.entity_id is not None and desired.kind in PENDING
         if (
             sent is not None
-            and sent.entity_id is not None
+            and has_id
             and (found := self._session.client.find(f"{path}/{sent.entity_id}", **given))
         ):
             return found

@@ -56,6 +56,10 @@ PATHS = {
 }
 
 
+# Kinds of which a refused one is tried again the next time: its row has the digest ''.
+PENDING = frozenset({Kind.TABLE, Kind.PIPELINE, Kind.TEST_CASE, Kind.EDGE})
+
+
 @dataclass(frozen=True, slots=True)
 class Sent:
     """An entity or edge as last sent; the columns of `catalog.openmetadata_sent`."""
@@ -120,6 +124,18 @@ class State:
                     "events_at": reached.events_at,
                 },
             )
+
+    def pending(self) -> tuple[set[UUID], set[UUID]]:
+        """Return the datasets and processes of what was refused the last time."""
+        with transaction(self.engine) as cursor:
+            cursor.execute(
+                "SELECT kind, key, parent FROM catalog.openmetadata_sent "
+                "WHERE organisation_id = %s AND server = %s AND digest = '' AND kind = ANY (%s)",
+                [self.organisation, self.server, list(PENDING)],
+            )
+            rows = cursor.fetchall()
+        processes = {UUID(row["key"]) for row in rows if row["kind"] == Kind.PIPELINE}
+        return {UUID(row["parent"] or row["key"]) for row in rows if row["kind"] != Kind.PIPELINE}, processes
 
     def keys_of(self, kind: Kind, fqns: Iterable[str]) -> list[str]:
         """Return the keys of what was sent under these FQNs."""

@@ -69,7 +69,7 @@ def synchronise(
 def _run(engine: Engine, session: Session) -> None:
     state, now, organisation = session.state, datetime.now(UTC), current_context().organisation_id
     last, reader = state.reached(), f"openmetadata/{session.client.server}"
-    of = scope(engine, organisation, reader, last, now, whole=session.is_verifying)
+    of = scope(engine, organisation, reader, last, now, whole=session.is_verifying, pending=state.pending())
     session.result.whole = of.is_whole
     events_at = milliseconds(now) - incoming.SETTLING_MILLISECONDS
     events: list[UUID] = []
@@ -176,7 +176,7 @@ def _continued(engine: Engine, session: Session, of: Scope, by_id: dict[str, Row
 def _send_checks(session: Session, entities: Entities, mapping: EntityMapping, by_id: dict[str, Row]) -> None:
     sendable = [
         row for key, row in by_id.items()
-        if row["status"] != "RETIRED" and (session.is_dry or session.state.get(Kind.TABLE, key))
+        if row["status"] != "RETIRED" and (session.is_dry or _is_there(session, key))
     ]  # fmt: skip
     desired = {(each.kind, each.key): each for row in sendable for each in mapping.cases(row)}
     definitions = [each for each in desired.values() if each.kind is Kind.TEST_DEFINITION]
@@ -188,6 +188,11 @@ def _send_checks(session: Session, entities: Entities, mapping: EntityMapping, b
         if each.parent in by_id and (Kind.TEST_CASE, each.key) not in desired
     ]
     entities.ensure("checks", gone)
+
+
+def _is_there(session: Session, key: str) -> bool:
+    row = session.state.get(Kind.TABLE, key)
+    return row is not None and row.entity_id is not None
 
 
 def _record(engine: Engine, session: Session, row: Row, desired: Desired, outcome: Outcome) -> None:

@@ -278,9 +278,15 @@ def test_one_entity_that_is_refused_does_not_stop_the_others(sync: Sync, server:
     (problem, *_) = sync().problems
     assert "shop/orders" in problem
     assert names(server, "table") == {f"{SERVICE}.sales"}
+    assert "shop/orders" in sync().problems[0], "it is reported until it passes"
     server.before = lambda _: None
-    assert sync(whole=True).problems == []
+    assert sync().problems == []
     assert names(server, "table") == {f"{SERVICE}.sales", TABLE}
+    assert names(server, "testCase") == {f"{TABLE}.id.id_unique", f"{TABLE}.email.email_ok"}
+    assert len(server.edges) == 2
+    server.requests.clear()
+    assert sync().counts == {}
+    assert len(server.requests) == 4
 
 
 @pytest.mark.parametrize("failure", ["busy", "broken", "timeout"])
@@ -371,3 +377,44 @@ def test_columns_by_the_thousand_are_sent(shop: Engine, sync: Sync, server: Cont
     assert sync().problems == []
     assert len(server.find("table", f"{SERVICE}.wide")["columns"]) == 2000
     assert sync(whole=True).counts == {}
+
+
+def test_an_edge_that_is_refused_is_sent_the_next_time(sync: Sync, server: Contract) -> None:
+    def refuse(request: Request) -> None:
+        if request.path == "lineage":
+            raise Refused(500, "no index")
+
+    server.before = refuse
+    assert len(sync().problems) == 2
+    server.before = lambda _: None
+    assert sync().problems == []
+    assert len(server.edges) == 2
+
+
+def test_a_tag_that_was_renamed_there_is_made_again(shop: Engine, sync: Sync, server: Contract) -> None:
+    sync()
+    tag = server.entities[server.names.pop(("tag", "Headrace.layer=clean"))]
+    tag["name"], tag["fullyQualifiedName"] = "cleaned", "Headrace.cleaned"
+    server.names["tag", "Headrace.cleaned"] = tag["id"]
+    for each in server.all("table"):
+        each["tags"] = [each for each in each.get("tags") or () if each["tagFQN"] != "Headrace.layer=clean"]
+    register(
+        shop, [replace(ORDERS, description="All orders"), replace(SALES, tags={"layer": "clean"})], PROCESSES
+    )
+    problems = sync().problems
+    assert problems
+    assert all("sync --whole` makes tags" in each for each in problems)
+    assert sync(whole=True).problems == []
+    assert "Headrace.layer=clean" in {
+        each["tagFQN"] for each in server.find("table", f"{SERVICE}.sales")["tags"]
+    }
+
+
+def test_a_cyclic_glossary_does_no_harm(shop: Engine, sync: Sync, server: Contract) -> None:
+    for name, parent in (("A", "B"), ("B", "A")):
+        server.seed("glossaryTerms", name=name, fullyQualifiedName=name, parent=parent)
+    register(
+        shop, [replace(ORDERS, tags={"glossary": "A"}), replace(SALES, tags={"glossary": "C"})], PROCESSES
+    )
+    assert sync().problems == ["OpenMetadata has no glossary term 'C': it is left out"]
+    assert [each["tagFQN"] for each in server.find("table", TABLE)["tags"]] == ["A"]
