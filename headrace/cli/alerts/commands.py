@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headrace.terminal.alert_cells import holder, recipient_text, show_history, subject_text
 from headrace.terminal.arguments import AsJson, Dataset, current_user, dataset_keys, examples
 from headrace.terminal.errors import CommandError
-from headrace.terminal.output import ago, emit, facts, show, table
+from headrace.terminal.output import ago, emit, show, table
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from sqlalchemy import Engine
 
-    from headrace.alerts.records import Alert, Notification
-    from headrace.alerts.rules import AlertRules, Recipient
+    from headrace.alerts.records import Alert
+    from headrace.alerts.rules import AlertRules
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 AlertId = Annotated[
@@ -84,7 +85,7 @@ def list_alerts(
                     (
                         str(each.alert.alert_id)[:8],
                         each.alert.kind,
-                        _subject(each.alert),
+                        subject_text(each.alert),
                         each.alert.state,
                         ago(each.alert.at, now),
                         len(each.alert.affected) or None,
@@ -106,51 +107,13 @@ def list_alerts(
 def show_alert(alert: AlertId, as_json: AsJson = False) -> None:
     """Show an alert with its events and notifications."""
     from headrace.alerts.queries import history
-    from headrace.api.links import links_to
     from headrace.database.connection import connect
 
     found = history(connect(), alert)
     if as_json:
         emit(found)
         return
-    one = found.alert
-    show(
-        facts(
-            [
-                ("alert", one.alert_id),
-                ("about", _subject(one)),
-                ("what", one.kind),
-                ("state", one.state),
-                ("since", one.at),
-                ("why", one.facts.get("reason")),
-                ("owners", one.subject.owners),
-                ("also affected", tuple(one.affected)),
-                ("route", one.route or "no route matches: no one is notified"),
-                ("acknowledged by", one.acknowledged_by),
-                ("at", one.acknowledged_at),
-                ("until", one.acknowledged_until),
-                ("comment", one.comment),
-                ("steps start again at", one.next_at),
-                ("closed at", one.closed_at),
-                ("page", links_to("alerts", str(one.alert_id)).page),
-            ]
-        )
-    )
-    if found.alert_events:
-        rows = [
-            (each.alert_event.at, each.alert_event.kind, each.alert_event.subject.key)
-            for each in found.alert_events
-        ]
-        show(table(["time", "event", "subject"], rows))
-    if one.acknowledgements:
-        history_rows = [
-            (each.at, each.action, each.by, each.holder, each.until, each.comment)
-            for each in one.acknowledgements
-        ]
-        show(table(["time", "acknowledgement", "by", "holder", "until", "comment"], history_rows))
-    if found.notifications:
-        header = ["notification", "to", "state", "due", "sent", "#tries", "reason"]
-        show(table(header, [_notification(each) for each in found.notifications]))
+    show_history(found)
 
 
 @app.command(
@@ -166,7 +129,7 @@ def ack(alert: AlertId, comment: Comment = None, lasts: Lasts = None, as_json: A
     from headrace.alerts import outbox
 
     found = outbox.acknowledge(*_find(alert), current_user(), datetime.now(UTC), comment, _duration(lasts))
-    done = f"acknowledged by {_holder(found)}" if found.acknowledged_by else "already resolved"
+    done = f"acknowledged by {holder(found)}" if found.acknowledged_by else "already resolved"
     _show_change(found, done, as_json)
 
 
@@ -189,7 +152,7 @@ def hand_over_alert(
     from headrace.alerts import outbox
 
     found = outbox.hand_over(*_find(alert), current_user(), to, datetime.now(UTC), comment, _duration(lasts))
-    _show_change(found, f"handed over to {_holder(found)}", as_json)
+    _show_change(found, f"handed over to {holder(found)}", as_json)
 
 
 @app.command(epilog=examples("headrace alerts resolve 3f9c21d0 --comment 'the vendor delivers tomorrow'"))
@@ -213,7 +176,7 @@ def _find(alert: str) -> tuple[Engine, UUID]:
 
 
 def _show_change(alert: Alert, done: str, as_json: bool) -> None:
-    emit(alert) if as_json else typer.echo(f"{_subject(alert)}: {done}.")
+    emit(alert) if as_json else typer.echo(f"{subject_text(alert)}: {done}.")
 
 
 @app.command(
@@ -291,7 +254,7 @@ def route(
     found = rules.route(domain_of(dataset), owners, level, now)
     begins = rules.not_before(level, now)
     steps = [
-        (rules.not_before(level, begins + step.after), _recipient(recipient))
+        (rules.not_before(level, begins + step.after), recipient_text(recipient))
         for step in (found.steps if found else ())
         for recipient in rules.recipients(step, owners)
     ]
@@ -318,11 +281,6 @@ def _rules() -> AlertRules:
     return loaded.rules
 
 
-def _holder(alert: Alert) -> str:
-    until = f" until {alert.acknowledged_until:%Y-%m-%d %H:%M}Z" if alert.acknowledged_until else ""
-    return f"{alert.acknowledged_by}{until}"
-
-
 def _duration(text: str | None) -> timedelta | None:
     from headrace.durations import parse_duration
 
@@ -330,24 +288,3 @@ def _duration(text: str | None) -> timedelta | None:
         return parse_duration(text) if text is not None else None
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
-
-
-def _subject(alert: Alert) -> str:
-    partition = alert.facts.get("partition")
-    return f"{alert.subject.key} [{partition}]" if partition else alert.subject.key
-
-
-def _recipient(recipient: Recipient) -> str:
-    return f"{recipient.destination} ({recipient.address})" if recipient.address else recipient.destination
-
-
-def _notification(notification: Notification) -> tuple[object, ...]:
-    return (
-        notification.purpose,
-        _recipient(notification.recipient),
-        notification.state,
-        notification.due_at,
-        notification.sent_at,
-        notification.tries,
-        notification.reason,
-    )
