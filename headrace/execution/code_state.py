@@ -1,14 +1,16 @@
-"""With which code and environment a run computes: the commit of the project, and the installed packages."""
+"""With which code and environment a run computes: the commit of the project, the installed packages, their digests."""
 
 from __future__ import annotations
 
 import hashlib
 import platform
 import subprocess
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import distributions, version
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 GIT_SECONDS = 10
 
@@ -47,3 +49,13 @@ def _git(root: Path, *words: str) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
+
+
+def fingerprint(code_version: str | None, inputs: Iterable[UUID]) -> str:
+    """Return the hex SHA-256 of a code version and the versions of all inputs, in any order.
+
+    Versions with the same fingerprint were computed the same way.
+    """
+    return hashlib.sha256(
+        "\n".join([code_version or "", *sorted({str(version_id) for version_id in inputs})]).encode()
+    ).hexdigest()

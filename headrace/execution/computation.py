@@ -12,8 +12,8 @@ from sqlalchemy import Engine
 from headrace.catalog.column_lineage import LineageOfOutput
 from headrace.catalog.records import Version
 from headrace.dagster_internals import BaseAssetGraph
+from headrace.execution.code_state import fingerprint
 from headrace.execution.column_lineage import output_lineage, stored, unmet
-from headrace.execution.fingerprint import fingerprint
 from headrace.execution.incremental.growth import Growing, Growth, aligned
 from headrace.execution.incremental.intake import Intake
 from headrace.execution.partitions import sql_parameters, starts_of

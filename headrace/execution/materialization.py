@@ -32,6 +32,7 @@ from headrace.execution.masking import without_sensitive_values
 from headrace.execution.metadata import described
 from headrace.execution.pinning import PartitionKey, PinnedInputs, pin
 from headrace.execution.plan import FULL_REFRESH_TAG, OutputPlan, ProcessPlan
+from headrace.execution.publish_gates import gated
 from headrace.execution.registration import register
 from headrace.execution.reporting import PublishedOutput, Results, report, report_unchanged
 from headrace.execution.run_tokens import run_environment
@@ -138,6 +139,10 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                             partial(_published_versions, engine, output),
                             totals_shown=not hidden,
                         )
+                        for output, each in zip(plan.outputs, written, strict=True)
+                    ]
+                    written = [
+                        gated(engine, plan, output, each)
                         for output, each in zip(plan.outputs, written, strict=True)
                     ]
                     extracts = {

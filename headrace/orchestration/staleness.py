@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from headrace.catalog.records import InputRequest
 from headrace.errors import UnknownDataset
-from headrace.execution.fingerprint import fingerprint
+from headrace.execution.code_state import fingerprint
 from headrace.execution.partitions import NoUpstreamPartition, previous_key, upstream_keys
 from headrace.execution.pinning import input_request
 from headrace.execution.plan import ProcessPlan

@@ -52,7 +52,14 @@ def untested(policies: Policies) -> list[str]:
 
 def _outcomes(rule: Rule, cases: Sequence[Case], now: datetime) -> list[Tested]:
     found = [
-        Subject(str(number), completed(case.dataset), [completed(each) for each in case.inputs], (Path(), 0))
+        Subject(
+            str(number),
+            completed(case.dataset),
+            [completed(each) for each in case.inputs],
+            (Path(), 0),
+            case.event or rule.at[0],
+            {"rows": 0, "bytes": 0, "partitions": [], **case.version},
+        )
         for number, case in enumerate(cases)
     ]
     decisions, failed = decide(Policies(rules=(rule,)), found, now)

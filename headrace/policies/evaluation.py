@@ -79,7 +79,14 @@ def _evaluated(
     """Return for each rule the answer of each subject; a text for a rule that did not end."""
     answers: dict[str, list[bool | str] | str] = {}
     given = [
-        {"dataset": each.dataset, "inputs": list(each.inputs), "now": now.isoformat()} for each in subjects
+        {
+            "dataset": each.dataset,
+            "inputs": list(each.inputs),
+            "event": each.event,
+            "version": each.version,
+            "now": now.isoformat(),
+        }
+        for each in subjects
     ]
     while remaining := [rule for rule in rules if rule.name not in answers]:
         asked = [{"applies": each.applies, "require": each.require} for each in remaining]

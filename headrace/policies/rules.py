@@ -16,6 +16,7 @@ from headrace.declarations.sources.documents import NoDocument, documents
 from headrace.declarations.sources.origin import Origin
 from headrace.declarations.sources.validation import declaration_errors
 from headrace.execution.problems import DeclarationError
+from headrace.policies.subjects import Event
 
 FOLDER = "policies"
 RULES, EXCEPTIONS, CASES = "rules.yaml", "exceptions.yaml", "tests.yaml"
@@ -71,6 +72,9 @@ class Rule(BaseModel):
         default=None, description="CEL: whether a dataset is meant; all are by default."
     )
     require: Expression = Field(description="CEL: true for a dataset that meets the rule.")
+    at: tuple[Event, ...] = Field(
+        default=(Event.DECLARATION,), min_length=1, description="When it is evaluated."
+    )
     outcome: Literal["warn", "hold", "deny"] = Field(
         default="deny",
         description="For a dataset that does not meet it; `hold`: until an approver adds an exception.",
@@ -104,6 +108,8 @@ class Case(BaseModel):
     name: str = Field(min_length=1)
     dataset: Mapping[str, Any] = Field(default_factory=dict)
     inputs: tuple[Mapping[str, Any], ...] = ()
+    event: Event | None = Field(default=None, description="The first of the rule's `at` by default.")
+    version: Mapping[str, Any] = Field(default_factory=dict)
     now: AwareDatetime | None = Field(default=None, description="The present time by default.")
     outcome: Outcome
 

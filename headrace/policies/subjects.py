@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +37,23 @@ _BLANK: Mapping[str, Any] = {
 }
 
 
+class Event(StrEnum):
+    """When a rule is evaluated."""
+
+    DECLARATION = "declaration"
+    PUBLISH = "publish"
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A dataset as rules see it. declared_at: file and line."""
+    """A dataset as rules see it. declared_at: file and line. version: of the versions to be published."""
 
     key: str
     dataset: Mapping[str, Any]
     inputs: Sequence[Mapping[str, Any]]
     declared_at: tuple[Path, int]
+    event: Event = Event.DECLARATION
+    version: Mapping[str, Any] = field(default_factory=dict)
 
 
 def subjects(plans: Iterable[Plan], root: Path) -> list[Subject]:
@@ -55,28 +65,30 @@ def subjects(plans: Iterable[Plan], root: Path) -> list[Subject]:
         if isinstance(plan, ProcessPlan):
             mode = plan.incremental.mode if plan.incremental is not None else ""
             for output in plan.outputs:
-                known[output.record.key] = _facts(output.record, "dataset", output.store, mode)
+                known[output.record.key] = facts(output.record, "dataset", output.store, mode)
                 reads[output.record.key] = [each.dataset for each in plan.inputs]
                 places[output.record.key] = _place(output.record, root)
         else:
-            known[plan.record.key] = _facts(plan.record, "external", "", "")
+            known[plan.record.key] = facts(plan.record, "external", "", "")
             reads[plan.record.key] = []
             places[plan.record.key] = _place(plan.record, root)
     consumers: dict[str, list[str]] = defaultdict(list)
     for key, read in reads.items():
         for each in read:
             consumers[each].append(key)
-    for key, facts in known.items():
-        facts["consumers"] = consumers[key]
+    for key, declared in known.items():
+        declared["consumers"] = consumers[key]
     return [
-        Subject(key, facts, [known.get(each) or completed({"key": each}) for each in reads[key]], places[key])
-        for key, facts in known.items()
+        Subject(
+            key, declared, [known.get(each) or completed({"key": each}) for each in reads[key]], places[key]
+        )
+        for key, declared in known.items()
     ]
 
 
-def completed(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a dataset with the fields that `facts` leaves out; of columns and checks as well."""
-    found = {**_BLANK, **facts}
+def completed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a dataset with the fields that are not given; of columns and checks as well."""
+    found = {**_BLANK, **given}
     domain, _, name = str(found["key"]).partition("/")
     classification = found.get("classification") or found["tags"].get("classification", "")
     column = {"name": "", "type": "string", "nullable": True, "description": "", "tags": []}
@@ -92,7 +104,8 @@ def completed(facts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _facts(record: DatasetRecord, kind: str, store: str, mode: str) -> dict[str, Any]:
+def facts(record: DatasetRecord, kind: str, store: str, mode: str) -> dict[str, Any]:
+    """Return a declared dataset. kind: `dataset` or `external`; mode: how it grows, empty if it does not."""
     return completed(
         {
             "key": record.key,

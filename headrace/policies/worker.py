@@ -1,7 +1,8 @@
 """The process in which rules are evaluated, so that one without an end can be stopped.
 
-Reads {rules: [{applies, require}], subjects: [{dataset, inputs, now}]} from standard input. For each rule it writes a
-line with the result for each subject: true (meets it, or is not meant), false, or a text (why it cannot be evaluated).
+Reads {rules: [{applies, require}], subjects: [{dataset, inputs, event, version, now}]} from standard input. For each
+rule it writes a line with the result for each subject: true (meets it, or is not meant), false, or a text (why it
+cannot be evaluated).
 """
 
 from __future__ import annotations

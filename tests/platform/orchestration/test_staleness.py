@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from headrace.catalog.records import VersionDraft
 from headrace.declarations.loading.project import load
-from headrace.execution.fingerprint import fingerprint
+from headrace.execution.code_state import fingerprint
 from headrace.orchestration.materialization import plan_runs, select
 from headrace.publishing.publication import generations, publish
 from tests.platform.projects import Project, load_project, project_of, write_project
