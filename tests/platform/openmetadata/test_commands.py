@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,10 +15,38 @@ from typer.testing import CliRunner, Result
 
 from headrace.cli import app
 from headrace.settings import settings
+from tests.paths import REPOSITORY, WAIT_SECONDS
 from tests.platform.openmetadata.conftest import SERVICE
-from tests.platform.openmetadata.server import TOKEN, Contract, serving
+from tests.platform.openmetadata.killing import contents, synchronise_once
+from tests.platform.openmetadata.server import TOKEN, Contract, Request, serving
 
 Invoke = Callable[..., Result]
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_continues_and_makes_nothing_twice(
+    shop: Engine, invoke: Invoke, server: Contract
+) -> None:
+    for count in (5, 15, 20, 25):
+        left = [count]
+        command = [sys.executable, "-c", "from headrace.cli import app; app()", "openmetadata", "sync"]
+        process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+        def kill(_: Request, left: list[int] = left, process: subprocess.Popen[bytes] = process) -> None:
+            left[0] -= 1
+            if left[0] == 0:
+                process.kill()
+                process.wait()
+
+        server.after = kill
+        process.communicate(timeout=WAIT_SECONDS)
+        assert process.returncode == -signal.SIGKILL
+    server.after = lambda _: None
+    done = invoke("sync")
+    assert done.exit_code == 0, done.stderr
+    undisturbed = Contract(version=server.version)
+    synchronise_once(shop, undisturbed, "http://undisturbed/api")
+    assert contents(server) == contents(undisturbed)
 
 
 @pytest.fixture
