@@ -45,6 +45,10 @@ class RequestRefused(CatalogError):
         self.status = status
 
 
+class AnswerTooLarge(RequestRefused):
+    """An answer of more than 64 MiB, which is not read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """An entity, and its ETag where the server sends one."""
@@ -206,7 +210,7 @@ class Client:
             for part in response.iter_bytes():
                 received += part
                 if len(received) > MAX_BYTES:
-                    raise RequestRefused(
+                    raise AnswerTooLarge(
                         response.status_code, f"{method} {path}: the answer has more than 64 MiB"
                     )
                 if time.monotonic() > deadline:

@@ -18,7 +18,7 @@ from headrace.context import current_context
 from headrace.database.locks import alone
 from headrace.openmetadata import incoming
 from headrace.openmetadata.catalog import Contents, Row, Scope, contents, processes_of, scope, successors
-from headrace.openmetadata.client import Client, OpenMetadataUnavailable, RequestRefused
+from headrace.openmetadata.client import AnswerTooLarge, Client, OpenMetadataUnavailable, RequestRefused
 from headrace.openmetadata.edges import Edges
 from headrace.openmetadata.entities import Entities
 from headrace.openmetadata.incoming import Touch
@@ -69,12 +69,11 @@ def synchronise(
 def _run(engine: Engine, session: Session) -> None:
     state, now, organisation = session.state, datetime.now(UTC), current_context().organisation_id
     last, reader = state.reached(), f"openmetadata/{session.client.server}"
-    of = scope(engine, organisation, reader, last, now, whole=session.is_verifying, pending=state.pending())
-    session.result.whole = of.is_whole
-    events_at = milliseconds(now) - incoming.SETTLING_MILLISECONDS
-    events: list[UUID] = []
+    events_at, events = milliseconds(now) - incoming.SETTLING_MILLISECONDS, list[UUID]()
     if last is not None:
         events_at, events = _read_events(engine, session, last.events_at, now)
+    of = scope(engine, organisation, reader, last, now, whole=session.is_verifying, pending=state.pending())
+    session.result.whole = of.is_whole
     touched = [UUID(key) for key in state.keys_of(Kind.TABLE, session.touched)]
     rows = contents(engine, organisation, of, touched)
     if rows.is_empty and not of.is_whole and not of.datasets and not of.targets:
@@ -96,6 +95,9 @@ def _read_events(engine: Engine, session: Session, since: int, now: datetime) ->
         session.touched, following, events = incoming.touched(
             engine, session.client, current_context().organisation_id, session.bot, since, now
         )
+    except AnswerTooLarge:  # after a pause of weeks: everything is read instead
+        session.is_verifying = True
+        return milliseconds(now) - incoming.SETTLING_MILLISECONDS, []
     except RequestRefused as refused:
         session.result.problems.append(f"what stewards changed cannot be read: {refused}")
         return since, []

@@ -239,3 +239,18 @@ def test_without_a_secret_there_is_no_webhook(shop: Engine, monkeypatch: pytest.
     settings.cache_clear()
     answer = TestClient(application(shop)).post("/api/v1/openmetadata/events", json={})
     assert answer.status_code == 404
+
+
+def test_more_events_than_fit_into_an_answer_make_everything_be_read(
+    shop: Engine, sync: Sync, server: Contract, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync()
+    sales = server.find("table", f"{SERVICE}.sales")
+    for number in range(100):
+        server.steward(sales, description=f"Draft {number}")
+    monkeypatch.setattr("headrace.openmetadata.client.MAX_BYTES", 20_000)
+    result = sync()
+    assert (result.whole, result.problems) == (True, [])
+    assert proposed(shop)["description", ""].value == "Draft 99"
+    monkeypatch.setattr("headrace.openmetadata.client.MAX_BYTES", 2**26)
+    assert not sync().whole
