@@ -20,7 +20,7 @@ from headrace.publishing.runs import attempt
 from headrace.registration.declarations import register
 from headrace.registration.retirement import restore, retire
 from tests.platform.conftest import Draft
-from tests.platform.openmetadata.conftest import ORDERS, PROCESSES, SALES, SERVICE, Sync
+from tests.platform.openmetadata.conftest import ORDERS, PROCESSES, SALES, SERVICE, Sync, both_generations
 from tests.platform.openmetadata.server import Contract, Refused, Request
 
 TABLE = f"{SERVICE}.orders"
@@ -37,6 +37,7 @@ def changed(server: Contract) -> list[str]:
     return found
 
 
+@both_generations
 def test_datasets_are_tables_with_all_that_is_declared(sync: Sync, server: Contract) -> None:
     result = sync()
     assert result.problems == []
@@ -54,6 +55,7 @@ def test_datasets_are_tables_with_all_that_is_declared(sync: Sync, server: Contr
     assert orders["extension"]["headraceKey"] == "shop/orders"
 
 
+@both_generations
 def test_processes_are_pipelines_and_edges_name_them(sync: Sync, server: Contract) -> None:
     sync()
     assert names(server, "pipeline") == {"headrace.shop/sales", "headrace.AUTOSYS/box/load_orders"}
@@ -65,12 +67,14 @@ def test_processes_are_pipelines_and_edges_name_them(sync: Sync, server: Contrac
     assert edge["pipeline"]["id"] == server.find("pipeline", "headrace.shop/sales")["id"]
 
 
+@both_generations
 def test_checks_are_test_cases(sync: Sync, server: Contract) -> None:
     sync()
     assert names(server, "testCase") == {f"{TABLE}.id.id_unique", f"{TABLE}.email.email_ok"}
     assert names(server, "testDefinition") == {"headrace_unique_column", "headrace_str_matches_column"}
 
 
+@both_generations
 def test_a_second_synchronisation_sends_nothing(sync: Sync, server: Contract) -> None:
     sync()
     changed(server)
@@ -96,6 +100,7 @@ def test_a_dry_run_shows_the_changes_and_only_reads(shop: Engine, sync: Sync, se
     assert sync().counts == {("table", "update"): 1}
 
 
+@both_generations
 def test_only_what_changed_is_sent_as_a_patch(shop: Engine, sync: Sync, server: Contract) -> None:
     sync()
     columns = (*ORDERS.columns[:1], Column("country", "string"), ORDERS.columns[2])
@@ -114,6 +119,7 @@ def test_only_what_changed_is_sent_as_a_patch(shop: Engine, sync: Sync, server: 
     assert names(server, "testCase") == {f"{TABLE}.id.id_unique"}
 
 
+@both_generations
 def test_retired_datasets_are_deleted_softly_and_restored(shop: Engine, sync: Sync, server: Contract) -> None:
     sync()
     sales = server.find("table", f"{SERVICE}.sales")
@@ -183,6 +189,7 @@ def test_edges_of_others_stay(shop: Engine, sync: Sync, server: Contract) -> Non
     assert server.edges[sales, orders] == {"source": "DbtLineage", "updatedBy": "dbt"}
 
 
+@both_generations
 def test_profiles_results_and_statuses_follow_versions(
     shop: Engine, sync: Sync, server: Contract, draft: Draft
 ) -> None:
@@ -232,6 +239,7 @@ def test_no_values_are_sent_unless_the_setting_says_so(
     assert "min" not in profile["columnProfile"][0]
 
 
+@both_generations
 def test_datasets_of_other_systems_are_tables_by_their_names(
     shop: Engine, sync: Sync, server: Contract
 ) -> None:
@@ -362,6 +370,7 @@ def test_what_is_there_already_is_found_page_by_page(
     assert server.find("table", TABLE)["description"] == "By a steward"
 
 
+@both_generations
 def test_long_names_are_shortened_and_shown_whole(shop: Engine, sync: Sync, server: Contract) -> None:
     long = DatasetRecord(f"shop/{'a' * 300}", "parquet", columns=(Column("b" * 300, "int"),))
     register(shop, [ORDERS, SALES, long], PROCESSES)
