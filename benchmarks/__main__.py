@@ -17,6 +17,7 @@ NAMES = (
     "stores",
     "tables",
     "growth",
+    "personal_data",
     "erasure",
     "retention",
     "graph",

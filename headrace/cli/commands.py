@@ -40,7 +40,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry(
             "sensitive",
             f"{_CLI}.datasets.sensitive",
-            "Show sensitive columns, or mark one as safe to display.",
+            "Suggest and show sensitive columns, or mark one as safe.",
             is_group=True,
         ),
     ),

@@ -9,7 +9,6 @@ from pydantic import SecretStr
 
 from headrace.connections.dialects import DIALECTS, Dialect, engine_of
 from headrace.context import current_context
-from headrace.database.connection import connect
 from headrace.settings import ConnectionSettings
 from headrace.spark.errors import StoreUnavailable
 
@@ -78,6 +77,8 @@ def connection(name: str) -> Connection:
 
 
 def _to_catalog() -> Connection:
+    from headrace.database.connection import connect  # psycopg, which loading declarations does not need
+
     engine = connect()
     _, given = engine.dialect.create_connect_args(engine.url)
     password = SecretStr(str(given["password"])) if given.get("password") else None

@@ -1,13 +1,14 @@
-"""`headrace sensitive`: show sensitive columns, or mark one as safe to display."""
+"""`headrace sensitive`: suggest and show sensitive columns, or mark one as safe to display."""
 
 from __future__ import annotations
 
 import getpass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headrace.terminal.arguments import AsJson, Dataset, examples
+from headrace.terminal.arguments import AsJson, Dataset, dataset_keys, examples
 from headrace.terminal.errors import CommandError
 from headrace.terminal.output import emit, show, table
 
@@ -33,6 +34,47 @@ def show_sensitive(dataset: Dataset, as_json: AsJson = False) -> None:
         show(table(["column", "status", "source"], [_row(each) for each in found]))
     else:
         typer.echo(f"{dataset} has no sensitive columns.")
+
+
+@app.command(
+    epilog=examples(
+        "headrace sensitive suggest", "headrace sensitive suggest crm/customers --rows 5000 --json"
+    )
+)
+def suggest(
+    datasets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[DATASET]...",
+            help="Keys of datasets. [default: all published]",
+            autocompletion=dataset_keys,
+        ),
+    ] = None,
+    rows: Annotated[
+        int, typer.Option(min=1, max=100_000, metavar="N", help="Rows of the sample of each dataset.")
+    ] = 1000,
+    min_confidence: Annotated[
+        float, typer.Option(min=0, max=1, metavar="C", help="Least confidence, from 0 to 1.")
+    ] = 0.5,
+    as_json: AsJson = False,
+) -> None:
+    """Suggest columns that may have personal data.
+
+    From the names of columns and a sample of the published rows, which is not stored. Accept one by `tags: [pii]` in
+    the declaration: its values are then hidden, also in all columns that are made from it.
+    """
+    from headrace.terminal.personal_data import suggested
+
+    found = suggested(datasets or (), rows, min_confidence)
+    if as_json:
+        emit({"suggestions": [{"dataset": key, **asdict(each)} for key, each in found]})
+    elif found:
+        cells = [
+            (f"{key}.{each.column}", each.kind, f"{each.confidence:.0%}", each.reason) for key, each in found
+        ]
+        show(table(["column", "may be", "confidence", "because"], cells))
+    else:
+        typer.echo("No column looks like personal data, apart from those that are sensitive already.")
 
 
 @app.command(

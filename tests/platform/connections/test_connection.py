@@ -115,7 +115,7 @@ def test_the_connection_to_the_catalog_is_that_of_its_url(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = "postgresql://u%40x:p%2Fw@/db?host=h1:1&host=h2:2&sslmode=require"
-    monkeypatch.setattr("headrace.connections.connection.connect", lambda: engine_for(url))
+    monkeypatch.setattr("headrace.database.connection.connect", lambda: engine_for(url))
     with configured(monkeypatch, tmp_path, ""):
         found = connection("catalog")
     for given in ("dbname=db", "user=u@x", "host=h1,h2", "port=1,2", "sslmode=require", "password=p/w"):

@@ -14,6 +14,8 @@ from headrace.queries.versions import version, versions
 from tests.platform.connections.databases import configured
 from tests.platform.projects import failure, load_project, write_project
 
+pytestmark = pytest.mark.usefixtures("spark")
+
 ORDERS = """
 type: headrace.ExternalDataset
 attributes: {key: shop/feed, tags: {region: us}}
