@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from operator import eq, ge, gt, le, lt, ne
 
 from headrace.autosys.conditions import (
@@ -63,6 +64,8 @@ def _atom_holds(atom: JobIs | ExitIs, state: JobState | None, now: float, last_e
     if state.status is Status.ON_ICE:
         return atom.lookback is not None or wanted in _MET_ON_ICE
     if wanted is RequiredStatus.NOT_RUNNING:
+        if state.ended_at == -inf:  # it has never run, whatever the lookback
+            return state.status not in RUNNING
         met = state.status not in RUNNING
     elif wanted is not None:
         met = state.status in _MET_BY[wanted]

@@ -395,7 +395,8 @@ class Simulation:
                 member.status = Status.ACTIVATED
         for member in box.members:
             self._try(member, now, None, None)
-        self._fold(box, now)
+        if all(member.status in (Status.ON_ICE, Status.INACTIVE) for member in box.members):
+            self._fold(box, now)
 
     def _reset(self, box: _Job) -> None:
         """Forget what the members did in the last run of the box: they run once in each."""
@@ -511,7 +512,11 @@ class Simulation:
     # Indexes
 
     def _index(self, job: _Job) -> None:
-        """Register the job with those that its conditions name."""
+        """Register the job with those that its conditions name.
+
+        The conditions by which a box ends are evaluated when something in it changes, so a job outside of it that they
+        name may keep it running.
+        """
         for definition in dict.fromkeys((job.original, job.original.next_run or job.original)):
             for condition, index in (
                 (definition.condition, self._dependents),
@@ -526,6 +531,8 @@ class Simulation:
                         if atom.instance is not None and key not in self._jobs:
                             other = Definition(key, "")
                             self._jobs[key] = _Job(key, other, other, Status.SUCCESS)
+                        if index is self._ruled_boxes and not _is_inside(self._jobs.get(key), job):
+                            continue
                         listed = index.setdefault(key, [])
                     if job not in listed[-1:]:
                         listed.append(job)
@@ -535,6 +542,15 @@ class Simulation:
     def _push(self, at: float, order: int, depth: int, name: str, action: Callable[[float], None]) -> None:
         self._pushed += 1
         heappush(self._events, (at, order, depth, name, self._pushed, action))
+
+
+def _is_inside(job: _Job | None, box: _Job) -> bool:
+    outer = job.box if job is not None else None
+    for _ in range(job.depth if job is not None else 0):
+        if outer is None or outer is box:
+            break
+        outer = outer.box
+    return outer is box
 
 
 def _jobs(definitions: Mapping[str, Definition]) -> dict[str, _Job]:

@@ -33,6 +33,19 @@ MACHINE = "insert_machine: m\ntype: a\nmax_load: 100\n"
             id="box_success ends the box, and members that have not started do not",
         ),
         pytest.param(
+            clock("A", "02:00")
+            + box("X", "03:00", "box_success: s(A)")
+            + job("B", "box_name: X")
+            + job("C", "box_name: X", "condition: s(B)"),
+            ["02:00 02:30 A SUCCESS", "03:00 03:30 B SUCCESS", "03:00 03:30 X SUCCESS"],
+            id="box_success is evaluated when a member ends, not when the box starts",
+        ),
+        pytest.param(
+            box("X", "01:00", "box_success: s(A, 00.59)") + job("B", "box_name: X") + clock("A", "02:00"),
+            ["01:00 01:30 B SUCCESS", "01:00       X RUNNING", "02:00 02:30 A SUCCESS"],
+            id="the end of a job outside the box does not end it",
+        ),
+        pytest.param(
             clock("A", "02:00, 02:20, 02:50"),
             ["02:00 02:30 A SUCCESS", "02:50 03:20 A SUCCESS"],
             id="a time that comes while the job runs has no effect",
