@@ -143,9 +143,9 @@ class ChangedEfforts:
         return effort
 
     def _changed(self, effort: Effort, change: Change, started_at: float, attempt: int) -> Effort:
-        seconds, code = effort
+        seconds, code, status = effort
         if change.change == "failed" and attempt <= (change.times or attempt):
-            code = change.exit_code or 1
+            code, status = change.exit_code or 1, None
         if change.change == "spark" and change.takes is not None:
             seconds = change.takes.total_seconds()
         if change.factor is not None and seconds is not None:
@@ -154,7 +154,7 @@ class ChangedEfforts:
             seconds = (seconds or 0.0) + change.by.total_seconds()
         if change.change == "late" and change.until is not None:
             seconds = max(seconds or 0.0, _instant(change.until, self.zone).timestamp() - started_at)
-        return Effort(None if seconds is None else max(seconds, 0.0), code)
+        return Effort(None if seconds is None else max(seconds, 0.0), code, status)
 
 
 class ChangedZone(tzinfo):

@@ -13,7 +13,7 @@ from headrace.simulation.definitions import WATCHERS, Definition
 from headrace.simulation.engine import Effort
 
 MIN_SIMILAR = 3  # runs on days of the same kind, from which on only those count
-_DAY = 86_400.0
+_HALF_A_DAY = 43_200.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,29 +79,26 @@ class UsualEfforts:
 
 @dataclass(frozen=True, slots=True)
 class RecordedEfforts:
-    """Runs that go as they did: as the recorded run that began last before the simulated one, or else the first.
+    """Runs that go as they did: as the recorded run of the job that began nearest to the simulated one.
 
-    A file watcher ends when it did. Jobs without a recorded run, and all runs before `since`, go as `otherwise` says.
-    runs: with their exit codes, by start.
+    A file watcher ends when it did. Runs without a recorded one within half a day go as `otherwise` says. runs: with
+    how they ended, by start.
     """
 
-    runs: Mapping[str, Sequence[tuple[PastRun, int]]]
-    since: float
+    runs: Mapping[str, Sequence[tuple[PastRun, Effort]]]
     otherwise: UsualEfforts
 
     def of(self, definition: Definition, started_at: float, attempt: int) -> Effort:
         """Return how the run goes."""
-        recorded = self.runs.get(definition.name)
-        if not recorded or started_at < self.since:
-            return self.otherwise.of(definition, started_at, attempt)
-        place = bisect_right([run.started_at for run, _ in recorded], started_at + _SKEW)
-        run, code = recorded[max(0, place - 1)]
-        if definition.kind in WATCHERS:
-            return Effort(max(0.0, run.ended_at - started_at), code)
-        return Effort(run.ended_at - run.started_at, code)
-
-
-_SKEW = 300.0  # a simulated run may begin this much before the recorded one, and is the same
+        recorded = self.runs.get(definition.name, ())
+        place = bisect_right(recorded, started_at, key=lambda each: each[0].started_at)
+        near = recorded[max(0, place - 1) : place + 1]
+        if near:
+            run, effort = min(near, key=lambda each: abs(each[0].started_at - started_at))
+            if abs(run.started_at - started_at) < _HALF_A_DAY:
+                began = started_at if definition.kind in WATCHERS else run.started_at
+                return effort._replace(seconds=max(0.0, run.ended_at - began))
+        return self.otherwise.of(definition, started_at, attempt)
 
 
 def _kind(at: float, zone: tzinfo) -> object:

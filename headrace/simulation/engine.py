@@ -37,10 +37,11 @@ _OUTSIDE, _END, _TICK, _WINDOW = range(4)  # the order of events of the same ins
 
 
 class Effort(NamedTuple):
-    """How a run goes. seconds: None if unknown."""
+    """How a run goes. seconds: None if unknown. status: of its end; None if the exit code decides."""
 
     seconds: float | None
     exit_code: int = 0
+    status: Status | None = None
 
 
 class Efforts(Protocol):
@@ -376,11 +377,12 @@ class Simulation:
     def _work(self, job: _Job, run: Run, now: float) -> None:
         """Plan the end of an attempt. One of unknown length takes no time."""
         definition = job.definition
-        seconds, code = self._efforts.of(definition, now, run.attempts)
+        seconds, code, status = self._efforts.of(definition, now, run.attempts)
         if seconds is None:
             seconds = 0.0
             run.is_exact = run.is_exact and now < self.outcome.since
-        status = definition.exit_codes.status(code)
+        if status is None:
+            status = definition.exit_codes.status(code)
         if definition.term_run_time is not None and seconds > definition.term_run_time * 60:
             seconds, status = definition.term_run_time * 60.0, Status.TERMINATED
         action = partial(self._end, job, run, run.attempts, status, code)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from headrace.simulation.comparison import Difference, Span, agreement, differences, pairs, spans
 from headrace.simulation.definitions import Definition
 from headrace.simulation.durations import PastRun, RecordedEfforts, UsualEfforts
+from headrace.simulation.engine import Effort
 from headrace.simulation.outcome import Outcome
 from headrace.simulation.playing import Scene, begun
 from headrace.simulation.statuses import ENDED, Status
@@ -50,11 +51,11 @@ def compared(scene: Scene, plan: Outcome, recorded: Sequence[RecordedRun]) -> Co
 
 
 def replay(scene: Scene, recorded: Iterable[RecordedRun], since: datetime, until: datetime) -> Outcome:
-    """Play a period in which runs take as long, and end, as recorded.
+    """Play a period in which runs take as long, and end, as recorded. So does the time before it, as far as it is.
 
     Files arrive when their watchers ended, and what nothing in the estate starts is started when it was.
     """
-    runs: dict[str, list[tuple[PastRun, int]]] = {}
+    runs: dict[str, list[tuple[PastRun, Effort]]] = {}
     by_hand: list[RecordedRun] = []
     forced: list[RecordedRun] = []
     for each in sorted(recorded, key=lambda run: run.span.started_at):
@@ -64,10 +65,11 @@ def replay(scene: Scene, recorded: Iterable[RecordedRun], since: datetime, until
         if each.is_forced and span.status in ENDED:
             forced.append(each)
         else:
-            runs.setdefault(span.name, []).append((PastRun(span.started_at, span.ended_at), each.exit_code))
+            effort = Effort(None, each.exit_code, Status(span.status) if span.status in ENDED else None)
+            runs.setdefault(span.name, []).append((PastRun(span.started_at, span.ended_at), effort))
             if _starts_by_hand(definition):
                 by_hand.append(each)
-    simulation = begun(scene, since, RecordedEfforts(runs, since.timestamp(), UsualEfforts(otherwise=0.0)))
+    simulation = begun(scene, since, RecordedEfforts(runs, UsualEfforts(otherwise=0.0)))
     for each in by_hand:
         simulation.force(datetime.fromtimestamp(each.span.started_at, UTC), each.span.name)
     for each in forced:

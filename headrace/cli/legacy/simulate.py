@@ -158,7 +158,9 @@ def _changes(file: Path | None, scene: Scene) -> tuple[Change, ...]:
 def _compared(scene: Scene, played: Night, instance: str) -> Compared:
     from headrace.database.connection import connect
     from headrace.estates.simulation_inputs import recorded_runs
+    from headrace.simulation.playing import warm_up
     from headrace.simulation.replay import compared
 
     since, until = (datetime.fromtimestamp(at, UTC) for at in (played.outcome.since, played.outcome.until))
-    return compared(scene, played.outcome, recorded_runs(connect(), instance, since, until))
+    before = since - warm_up(scene.definitions.values())
+    return compared(scene, played.outcome, recorded_runs(connect(), instance, before, until))

@@ -131,3 +131,12 @@ def test_agreement_is_the_share_of_the_runs_that_end_in_time() -> None:
     late = [*actual[:1], Span("B", at(10), at(11, 30), "SUCCESS")]
     assert agreement(pairs(planned, late), MONDAY.timestamp()) == 0.5
     assert agreement([], MONDAY.timestamp()) is None
+
+
+def test_a_run_that_was_killed_ends_as_recorded() -> None:
+    recorded = [RecordedRun(Span("A", at(2, 1), at(2, 21), "TERMINATED"))]
+    text = clock("A", "02:00") + job("T", "condition: t(A)")
+    assert rows(replay(Scene.of(estate(text)), recorded, MONDAY, UNTIL)) == [
+        "02:00 02:20 A TERMINATED",
+        "02:20 02:20 T SUCCESS",
+    ]
