@@ -1,5 +1,6 @@
-"""Databases behind named connections of the settings: their dialects, and statements through Spark's JVM.
+"""Databases behind named connections of the settings: their dialects, their statements, and Spark's reads and writes.
 
-Spark reads and writes rows in parallel; everything else (counts, tables, views, a watermark's new rows) is a statement
-over java.sql in the same JVM, with the same driver, so that a database needs no second client. `database.py` runs them.
+`jdbc.py` runs statements over java.sql in Spark's JVM, with the driver by which Spark reads and writes rows, so that a
+database needs no second client. PostgreSQL needs no driver: `postgresql.py` runs statements by libpq, and `arrow.py`
+lets Spark's tasks copy rows by ADBC. `opening.py` chooses by the connection's URL.
 """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class JdbcStoreType:
-    """Databases over JDBC: versions are tables beside a view, which shows the published one."""
+    """Databases: versions are tables beside a view, which shows the published one."""
 
     capabilities = frozenset(
         {
