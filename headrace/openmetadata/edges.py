@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 from uuid import UUID
@@ -159,4 +160,12 @@ class Edges:
 
 
 def _columns_of(sent: Sent) -> set[str]:
-    return {below(sent.fqn, each["name"]) for each in sent.sent.get("columns") or ()}
+    return set(_below(sent.fqn, sent.sent.get("columns") or ()))
+
+
+def _below(above: str, columns: Iterable[Json]) -> Iterator[str]:
+    """Yield the FQNs of columns, and of the fields of nested ones, which lineage of others can name."""
+    for each in columns:
+        name = below(above, each["name"])
+        yield name
+        yield from _below(name, each.get("children") or ())

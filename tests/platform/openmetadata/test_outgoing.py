@@ -427,3 +427,19 @@ def test_a_cyclic_glossary_does_no_harm(shop: Engine, sync: Sync, server: Contra
     )
     assert sync().problems == ["OpenMetadata has no glossary term 'C': it is left out"]
     assert [each["tagFQN"] for each in server.find("table", TABLE)["tags"]] == ["A"]
+
+
+
+def test_columns_that_others_wrote_for_fields_of_structs_stay(
+    shop: Engine, sync: Sync, server: Contract
+) -> None:
+    field = Column("lines", "array<struct<sku:string>>")
+    sales = replace(SALES, columns=(*SALES.columns, field))
+    register(shop, [ORDERS, sales], PROCESSES)
+    sync()
+    ends = tuple(server.find("table", f"{SERVICE}.{name}")["id"] for name in ("orders", "sales"))
+    theirs = {"fromColumns": [f"{TABLE}.lines.sku"], "toColumn": f"{SERVICE}.sales.lines.sku"}
+    server.edges[ends] = {**server.edges[ends], "columnsLineage": [theirs]}
+    register(shop, [ORDERS, replace(sales, columns=(*sales.columns, Column("more", "int")))], PROCESSES)
+    sync(whole=True)
+    assert server.edges[ends]["columnsLineage"] == [theirs]
