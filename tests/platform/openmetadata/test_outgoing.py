@@ -429,6 +429,63 @@ def test_a_cyclic_glossary_does_no_harm(shop: Engine, sync: Sync, server: Contra
     assert [each["tagFQN"] for each in server.find("table", TABLE)["tags"]] == ["A"]
 
 
+def test_a_patch_that_is_always_too_late_ends_as_a_problem(
+    shop: Engine, sync: Sync, server: Contract
+) -> None:
+    sync()
+    register(shop, [replace(ORDERS, description="All orders"), SALES], PROCESSES)
+    patches = 0
+
+    def stale(request: Request) -> None:
+        nonlocal patches
+        if request.method == "PATCH":
+            patches += 1
+            assert patches < 50
+            raise Refused(412, "stale")
+
+    server.before = stale
+    (problem,) = sync().problems
+    assert "shop/orders: another changed it each time" in problem
+    server.before = lambda _: None
+    assert sync().problems == []
+    assert server.find("table", TABLE)["description"] == "All orders"
+
+
+def test_a_check_of_another_column_moves_with_its_results(
+    shop: Engine, sync: Sync, server: Contract, draft: Draft
+) -> None:
+    sync()
+    for column in ("email", "id", "email"):
+        moved = replace(ORDERS.checks[0], column=column)
+        register(shop, [replace(ORDERS, checks=(moved, ORDERS.checks[1])), SALES], PROCESSES)
+        assert sync().problems == []
+    passed = CheckResult("id_unique", CheckStatus.PASS, 0)
+    publish(shop, None, [draft("shop/orders", columns=ORDERS.columns, checks=(passed,), partition="p")])
+    assert sync().problems == []
+    (result,) = server.results
+    assert result[0] == f"{TABLE}.email.id_unique"
+    assert server.find("testCase", f"{TABLE}.id.id_unique")["deleted"]
+    assert not server.find("testCase", f"{TABLE}.email.id_unique")["deleted"]
+
+
+def test_a_changed_check_is_sent_though_another_changed_it_meanwhile(
+    shop: Engine, sync: Sync, server: Contract
+) -> None:
+    sync()
+    case = server.find("testCase", f"{TABLE}.email.email_ok")
+    checks = (ORDERS.checks[0], replace(ORDERS.checks[1], parameters={"pattern": "@@"}))
+    register(shop, [replace(ORDERS, checks=checks), SALES], PROCESSES)
+
+    def race(request: Request) -> None:
+        if request.method == "PATCH" and "testCases" in str(request):
+            server.before = lambda _: None
+            server.steward(case, displayName="Addresses")
+
+    server.before = race
+    assert sync().problems == []
+    case = server.find("testCase", f"{TABLE}.email.email_ok")
+    assert (case["parameterValues"][0]["value"], case["displayName"]) == ("@@", "Addresses")
+
 
 def test_columns_that_others_wrote_for_fields_of_structs_stay(
     shop: Engine, sync: Sync, server: Contract
