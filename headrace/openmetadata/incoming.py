@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from psycopg import Cursor
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 from sqlalchemy import Engine
 
@@ -37,6 +37,10 @@ ON CONFLICT DO NOTHING
 _RESULT = "check:"  # of the field of an incident: and the name of the check
 
 
+class UnreadableEvent(Exception):
+    """A change event that does not have the fields of one."""
+
+
 class ChangeEvent(BaseModel):
     """The fields of OpenMetadata's change events that are read; they say what to read, not what it became."""
 
@@ -46,7 +50,7 @@ class ChangeEvent(BaseModel):
     entity_type: str = Field(max_length=100)
     entity_fully_qualified_name: str | None = Field(default=None, max_length=3072)
     user_name: str | None = Field(default=None, max_length=256)
-    timestamp: int = Field(ge=0, lt=2**53)
+    timestamp: int = Field(ge=0, lt=2**47)  # milliseconds until the year 6429
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,7 @@ def touched(
     """Return what others changed, by FQN; where to poll next; and the webhook's events among them.
 
     Only that something changed is taken from events: several may have been consolidated to one, or to none.
-    Raises RequestRefused if the bot may not read events.
+    Raises RequestRefused if the bot may not read events, and UnreadableEvent.
     """
     found: dict[str, Touch] = {}
     with transaction(engine) as cursor:
@@ -118,7 +122,10 @@ def touched(
     newest = since
     answer = client.get("events", entityUpdated=_READ, entityDeleted=_READ, timestamp=str(since))
     for document in answer.get("data") or ():
-        event = ChangeEvent.model_validate(document)
+        try:
+            event = ChangeEvent.model_validate(document)
+        except ValidationError as error:
+            raise UnreadableEvent from error
         newest = max(newest, event.timestamp + 1)
         if event.user_name != bot and event.entity_fully_qualified_name:
             at = datetime.fromtimestamp(event.timestamp / 1000, UTC)

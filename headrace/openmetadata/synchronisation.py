@@ -21,7 +21,7 @@ from headrace.openmetadata.catalog import Contents, Row, Scope, contents, proces
 from headrace.openmetadata.client import AnswerTooLarge, Client, OpenMetadataUnavailable, RequestRefused
 from headrace.openmetadata.edges import Edges
 from headrace.openmetadata.entities import Entities
-from headrace.openmetadata.incoming import Touch
+from headrace.openmetadata.incoming import Touch, UnreadableEvent
 from headrace.openmetadata.mapping import Desired, EntityMapping, referenced
 from headrace.openmetadata.references import References
 from headrace.openmetadata.series import Series
@@ -95,7 +95,10 @@ def _read_events(engine: Engine, session: Session, since: int, now: datetime) ->
         session.touched, following, events = incoming.touched(
             engine, session.client, current_context().organisation_id, session.bot, since, now
         )
-    except AnswerTooLarge:  # after a pause of weeks: everything is read instead
+    except (
+        AnswerTooLarge,
+        UnreadableEvent,
+    ):  # after a pause of weeks, or an odd one: everything is read instead
         session.is_verifying = True
         return milliseconds(now) - incoming.SETTLING_MILLISECONDS, []
     except RequestRefused as refused:
@@ -109,17 +112,6 @@ def _send(engine: Engine, session: Session, of: Scope, rows: Contents) -> None:
     here, settings, state = current_context(), session.settings, session.state
     by_id = {str(row["dataset_id"]): row for row in rows.datasets}
     gone = _continued(engine, session, of, by_id)
-    mapping = EntityMapping(
-        state,
-        session.references,
-        settings.service,
-        here.organisation,
-        here.settings.service_url,
-        settings.send_sql,
-    )
-    entities = Entities(session)
-    if of.is_whole and not state.of(Kind.TABLE):
-        entities.read_lists(mapping.database)
     mapping = EntityMapping(
         state,
         session.references,

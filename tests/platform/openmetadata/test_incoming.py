@@ -254,3 +254,17 @@ def test_more_events_than_fit_into_an_answer_make_everything_be_read(
     assert proposed(shop)["description", ""].value == "Draft 99"
     monkeypatch.setattr("headrace.openmetadata.client.MAX_BYTES", 2**26)
     assert not sync().whole
+
+
+@pytest.mark.parametrize(
+    "odd", [{"timestamp": 2**52}, {"entityFullyQualifiedName": "x" * 4000}, {"id": "1"}, {"userName": 7}]
+)
+def test_an_odd_event_makes_everything_be_read(
+    shop: Engine, sync: Sync, server: Contract, odd: dict[str, object]
+) -> None:
+    sync()
+    server.steward(server.find("table", f"{SERVICE}.sales"), description="theirs")
+    server.events[-1] |= odd
+    result = sync()
+    assert (result.whole, result.problems) == (True, [])
+    assert [each.value for each in changes(shop)] == ["theirs"]
