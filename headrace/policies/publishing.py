@@ -15,24 +15,29 @@ from headrace.catalog.records import CheckResult, CheckStatus
 from headrace.errors import UnknownDataset
 from headrace.execution.publish_gates import Candidate
 from headrace.policies.evaluation import Decision, decide
-from headrace.policies.rules import FOLDER, Outcome, load_policies
+from headrace.policies.rules import CASES, FOLDER, Outcome, Policies, load_policies
 from headrace.policies.subjects import Event, Subject, completed, facts
 from headrace.project import project_root
 
 _CHECK = "policy:"  # the beginning of the names of results
+_MAX_DETAIL = 2000  # characters
 
 
 class PolicyGate:
     """Blocks versions that a rule denies or holds, unless an exception allows them."""
 
     def results(self, engine: Engine, candidate: Candidate) -> Sequence[CheckResult]:
-        """Return a result for each rule that is not met, or that cannot be evaluated, which blocks nothing."""
+        """Return a result for each rule that is not met, or that cannot be evaluated, which blocks nothing.
+
+        Also for each file with an entry that cannot be read: it may be a rule that nothing evaluates.
+        """
         if not (project_root() / FOLDER).is_dir():
             return []
         policies = load_policies(project_root())
         rules = tuple(rule for rule in policies.rules if Event.PUBLISH in rule.at)
+        unread = list(_unread(policies))
         if not rules:
-            return []
+            return unread
         plan, output = candidate.plan, candidate.output
         subject = Subject(
             output.record.key,
@@ -51,7 +56,7 @@ class PolicyGate:
             CheckResult(_CHECK + each.rule.name, CheckStatus.WARN, detail={"not_evaluated": each.reason})
             for each in failed
         )
-        return [*_results(decisions), *broken]
+        return [*_results(decisions), *broken, *unread]
 
 
 def _results(decisions: Sequence[Decision]) -> Iterator[CheckResult]:
@@ -63,6 +68,16 @@ def _results(decisions: Sequence[Decision]) -> Iterator[CheckResult]:
             each.outcome, CheckStatus.FAIL
         )
         yield CheckResult(_CHECK + each.rule.name, status, detail=detail)
+
+
+def _unread(policies: Policies) -> Iterator[CheckResult]:
+    found: dict[str, list[str]] = {}
+    for each in policies.problems:
+        if each.file.name != CASES:
+            found.setdefault(each.file.name, []).append(f"line {each.line}: {each.message}")
+    for name, problems in found.items():
+        detail = {"not_evaluated": "; ".join(problems)[:_MAX_DETAIL]}
+        yield CheckResult(f"{_CHECK}{FOLDER}/{name}", CheckStatus.WARN, detail=detail)
 
 
 def _registered(engine: Engine, key: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
@@ -129,6 +129,7 @@ class Policies:
 def load_policies(root: Path) -> Policies:
     """Return what is in the project's `policies/`; nothing without the folder. One bad entry does not stop others."""
     rules, places, problems = _entries(root, RULES, Rule)
+    problems += _unread(root / FOLDER)
     unique: dict[str, tuple[Rule, Origin]] = {}
     for rule, place in zip(rules, places, strict=True):
         if rule.name in unique:
@@ -175,6 +176,17 @@ def _entries(
             except ValidationError as error:
                 problems += declaration_errors(error, model, written, part)
     return found, places, problems
+
+
+def _unread(folder: Path) -> Iterator[DeclarationError]:
+    """Yield what looks like rules and is not read: other names, broken links, folders."""
+    names = (RULES, EXCEPTIONS, CASES)
+    for file in sorted(folder.iterdir() if folder.is_dir() else ()):
+        if file.name in names and not file.is_file():
+            yield DeclarationError(file, 1, None, "not a file, or a link to none", "Make it a file.")
+        elif file.suffix in (".yaml", ".yml") and file.name not in names:
+            hint = f"Move its entries into one of them: {', '.join(names)}."
+            yield DeclarationError(file, 1, None, "a file of this name is not read", hint)
 
 
 def _names_of_invalid(root: Path) -> set[str]:

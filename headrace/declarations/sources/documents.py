@@ -122,6 +122,10 @@ def documents(file: Path) -> Iterator[Document | NoDocument]:
             found = _document(file, part, lines_before)
         except yaml.MarkedYAMLError as error:
             yield NoDocument(part, _syntax_error(file, error, lines_before))
+        except yaml.reader.ReaderError as error:  # a control character
+            line = lines_before + part.count("\n", 0, error.position) + 1
+            problem = f"invalid YAML: {error.reason}"
+            yield NoDocument(part, DeclarationError(file, line, None, problem, "Remove it."))
         except DeclarationError as error:
             yield NoDocument(part, error)
         else:

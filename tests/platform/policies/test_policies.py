@@ -257,3 +257,20 @@ def test_an_unknown_dataset_is_not_explained(project: Path) -> None:
 def test_a_project_without_policies_refuses_nothing(project: Path) -> None:
     assert run("check").exit_code == 0
     assert "All policies are met." in run("policy", "explain").stdout
+
+
+def test_files_that_are_not_read_are_problems(project: Path) -> None:
+    write(project, "naming.yaml", OWNER)
+    (project / "policies" / "rules.yaml").symlink_to(project / "gone.yaml")
+    result = run("check")
+    assert result.exit_code == 1
+    assert "policies/naming.yaml:1: a file of this name is not read" in result.output
+    assert "policies/rules.yaml:1: not a file, or a link to none" in result.output
+
+
+def test_a_control_character_is_a_problem_with_its_line(project: Path) -> None:
+    (project / "policies").mkdir()
+    (project / "policies" / "rules.yaml").write_text("# rules\n- {name: a\x00}\n")
+    result = run("check")
+    assert result.exit_code == 1
+    assert "policies/rules.yaml:2: invalid YAML" in result.output

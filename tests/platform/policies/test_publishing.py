@@ -83,3 +83,14 @@ def test_rules_of_declarations_are_not_evaluated_again(
 ) -> None:
     assert materialize(tmp_path, engine, monkeypatch, rules=[SMALL | {"at": ["declaration"]}]).success
     assert version(engine, "shop/orders").checks == ()
+
+
+def test_a_rule_that_does_not_parse_is_shown_with_the_version(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = [SMALL | {"require": "version.rows <="}]
+    assert materialize(tmp_path, engine, monkeypatch, rules=rules, more=[SMALL]).success
+    found = {each.name: each for each in version(engine, "shop/orders").checks}
+    assert found.keys() == {"policy:policies/rules.yaml", "policy:policies/more.yaml"}
+    assert {each.status for each in found.values()} == {CheckStatus.WARN}
+    assert "not valid CEL" in found["policy:policies/rules.yaml"].detail["not_evaluated"]
