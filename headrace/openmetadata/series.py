@@ -167,16 +167,31 @@ class Series:
         ]
         if self._sends_values and examples:
             columns = sorted({name for each in examples for name in each})
+            masked = self._masked(dataset, columns, hidden)
             sample = {
                 "columns": columns,
                 "rows": [
-                    [MASK if name in hidden else each.get(name) for name in columns] for each in examples
+                    [MASK if name in masked else each.get(name) for name in columns] for each in examples
                 ],
             }
             if not self._is_dry:
                 self._client.put(f"dataQuality/testCases/{case.entity_id}/failedRowsSample", sample)
             sent += 1
         return sent
+
+    def _masked(self, dataset: str, names: Iterable[str], hidden: frozenset[str]) -> set[str]:
+        """Return the names of examples that may have values of sensitive columns.
+
+        SQL ignores case; and a name that is not a column, such as an alias or a field, can be of a sensitive one.
+        """
+        table = self._state.get(Kind.TABLE, dataset)
+        known = {each["name"].lower() for each in (table.sent.get("columns") or ())} if table else set()
+        sensitive = {each.lower() for each in hidden}
+        return {
+            each
+            for each in names
+            if sensitive and (each.lower() in sensitive or entity_name(each).lower() not in known)
+        }
 
     def _put(self, path: str, body: models.Body, method: str = "PUT") -> int:
         if not self._is_dry:

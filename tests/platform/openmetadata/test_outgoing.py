@@ -500,3 +500,16 @@ def test_columns_that_others_wrote_for_fields_of_structs_stay(
     register(shop, [ORDERS, replace(sales, columns=(*sales.columns, Column("more", "int")))], PROCESSES)
     sync(whole=True)
     assert server.edges[ends]["columnsLineage"] == [theirs]
+
+
+def test_example_rows_name_sensitive_columns_in_many_ways(
+    shop: Engine, sync: Sync, server: Contract, draft: Draft
+) -> None:
+    row = {"ID": 7, "EMAIL": "x", "mail": "x", "lines": {"sku": "a"}}
+    failed = CheckResult("email_ok", CheckStatus.WARN, 1, {"examples": [row]})
+    sync()
+    publish(shop, None, [draft("shop/orders", columns=ORDERS.columns, checks=(failed,), partition="p")])
+    sync(settings={"send_values": True})
+    (sample,) = server.samples.values()
+    found = dict(zip(sample["columns"], sample["rows"][0], strict=True))
+    assert found == {"ID": 7, "EMAIL": "***", "mail": "***", "lines": {"sku": "a"}}
