@@ -236,7 +236,9 @@ class EntityMapping:
                 test_definition=fqn(kind),
                 entity_link=table_link(address, column_name),
                 parameter_values=tuple(
-                    models.Parameter(name=key, value=str(value)) for key, value in check["parameters"].items()
+                    models.Parameter(name=key, value=str(value))
+                    for key, value in check["parameters"].items()
+                    if check["kind"] != "sql" or self.sends_sql
                 ),
             )
             key = f"{row['dataset_id']}/{check['name']}"

@@ -513,3 +513,14 @@ def test_example_rows_name_sensitive_columns_in_many_ways(
     (sample,) = server.samples.values()
     found = dict(zip(sample["columns"], sample["rows"][0], strict=True))
     assert found == {"ID": 7, "EMAIL": "***", "mail": "***", "lines": {"sku": "a"}}
+
+
+@pytest.mark.parametrize("is_sent", [False, True])
+def test_the_sql_of_checks_is_sent_only_if_the_setting_says_so(
+    shop: Engine, sync: Sync, server: Contract, is_sent: bool
+) -> None:
+    check = replace(ORDERS.checks[0], kind="sql", column=None, parameters={"expression": "id <> 13"})
+    register(shop, [replace(ORDERS, checks=(check,)), SALES], PROCESSES)
+    assert sync(settings={"send_sql": is_sent}).problems == []
+    case = server.find("testCase", f"{TABLE}.id_unique")
+    assert ("id <> 13" in str(case)) is is_sent
