@@ -150,7 +150,9 @@ class OpenMetadataSettings(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     url: str | None = Field(
-        default=None, pattern=r"^https?://", description="Its API: `https://metadata.example.com/api`."
+        default=None,
+        pattern=r"^https?://[^\s/@?#]+(/[^\s@?#]*)?$",
+        description="Its API, without a password: `https://metadata.example.com/api`.",
     )
     token: SecretStr | None = Field(default=None, description="The token of its bot; set the variable.")
     token_file: Path | None = Field(default=None, description="A file with that token instead.")

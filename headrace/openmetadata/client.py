@@ -176,7 +176,7 @@ class Client:
             wait, status = min(_FIRST_PAUSE * 2**attempt, _MAX_PAUSE), 0
             try:
                 status, answered, content = self._once(method, path, params, body, headers)
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 problem = f"does not answer: {type(error).__name__}"
             else:
                 if status not in _BUSY:
@@ -268,7 +268,17 @@ def opened(settings: OpenMetadataSettings, transport: httpx.BaseTransport | None
         raise OpenMetadataUnavailable(
             "OpenMetadata needs the token of a bot: set HEADRACE_OPENMETADATA__TOKEN, or `token_file`"
         )
-    client = Client(settings.url, token, transport=transport)
+    if not (token.isascii() and token.isprintable()):
+        raise OpenMetadataUnavailable(
+            "the token of the bot has characters that no token has: copy it again into "
+            "HEADRACE_OPENMETADATA__TOKEN, or `token_file`"
+        )
+    try:
+        client = Client(settings.url, token, transport=transport)
+    except httpx.InvalidURL as error:
+        raise OpenMetadataUnavailable(
+            f"HEADRACE_OPENMETADATA__URL is not valid ({error}): set it as in https://metadata.example.com/api"
+        ) from error
     try:
         yield client
     finally:

@@ -112,7 +112,10 @@ def test_the_token_can_be_in_a_file(invoke: Invoke, tmp_path: Path, monkeypatch:
         ("URL", "", "set HEADRACE_OPENMETADATA__URL"),
         ("TOKEN", "", "needs the token of a bot"),
         ("TOKEN", "wrong", "refuses the token of the bot"),
+        ("TOKEN", "wröng", "has characters that no token has"),
         ("URL", "http://127.0.0.1:9", "does not answer"),
+        ("URL", "https://bot:wrong@example.com/api", "openmetadata.url: "),
+        ("URL", "http://[::1/api", "HEADRACE_OPENMETADATA__URL is not valid"),
     ],
 )
 def test_a_wrong_setting_is_one_message(
