@@ -16,7 +16,7 @@ from headrace.declarations.sources.documents import NoDocument, documents
 from headrace.declarations.sources.origin import Origin
 from headrace.declarations.sources.validation import declaration_errors
 from headrace.execution.problems import DeclarationError
-from headrace.policies.subjects import Event
+from headrace.policies.subjects import Event, completed
 
 FOLDER = "policies"
 RULES, EXCEPTIONS, CASES = "rules.yaml", "exceptions.yaml", "tests.yaml"
@@ -99,6 +99,23 @@ class PolicyException(BaseModel):
         return self.rule == rule and any(fnmatchcase(dataset, pattern) for pattern in self.datasets)
 
 
+def _facts(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a test says of a dataset. Raises ValueError if rules could not see it."""
+    try:
+        completed(given)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ValueError(f"a field has another form than that of a dataset: {error}") from error
+    known = completed({}).keys()
+    if unknown := given.keys() - known:
+        raise ValueError(
+            f"a dataset has no {', '.join(sorted(map(str, unknown)))}, but {', '.join(sorted(known))}"
+        )
+    return given
+
+
+Facts = Annotated[Mapping[str, Any], AfterValidator(_facts)]
+
+
 class Case(BaseModel):
     """A test: a dataset, and what a rule decides about it."""
 
@@ -106,8 +123,8 @@ class Case(BaseModel):
 
     rule: RuleName
     name: str = Field(min_length=1)
-    dataset: Mapping[str, Any] = Field(default_factory=dict)
-    inputs: tuple[Mapping[str, Any], ...] = ()
+    dataset: Facts = Field(default_factory=dict)
+    inputs: tuple[Facts, ...] = ()
     event: Event | None = Field(default=None, description="The first of the rule's `at` by default.")
     version: Mapping[str, Any] = Field(default_factory=dict)
     now: AwareDatetime | None = Field(default=None, description="The present time by default.")

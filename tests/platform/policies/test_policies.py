@@ -274,3 +274,23 @@ def test_a_control_character_is_a_problem_with_its_line(project: Path) -> None:
     result = run("check")
     assert result.exit_code == 1
     assert "policies/rules.yaml:2: invalid YAML" in result.output
+
+
+@pytest.mark.parametrize(
+    ("dataset", "message"),
+    [
+        ({"owner": ["team:a"]}, "a dataset has no owner"),
+        ({"columns": ["id"]}, "another form"),
+        ({"tags": None}, "another form"),
+    ],
+)
+def test_a_test_of_what_no_dataset_has_is_a_problem(
+    project: Path, dataset: dict[str, object], message: str
+) -> None:
+    write(project, "rules.yaml", OWNER)
+    case = {"rule": "owner_is_named", "name": "odd", "dataset": dataset, "outcome": "deny"}
+    write(project, "tests.yaml", case)
+    result = run("policy", "test")
+    assert result.exit_code == 1
+    assert "policies/tests.yaml:3" in result.output
+    assert message in result.output
