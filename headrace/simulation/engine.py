@@ -398,7 +398,9 @@ class Simulation:
         for member in box.members:
             self._try(member, now, None, None)
         if all(member.status in (Status.ON_ICE, Status.INACTIVE) for member in box.members):
-            self._fold(box, now)
+            self._push(
+                now, _END, 0, box.name, partial(self._fold, box)
+            )  # boxes that start each other do not nest
 
     def _reset(self, box: _Job) -> None:
         """Forget what the members did in the last run of the box: they run once in each."""

@@ -130,6 +130,18 @@ def test_jobs_that_start_each_other_without_end_are_stopped() -> None:
     assert set(outcome.stopped) & {"B", "C"}
 
 
+def test_boxes_without_members_that_start_each_other_are_stopped() -> None:
+    text = box("A", "02:00") + "insert_job: B job_type: BOX\ncondition: s(A) | s(C)\n"
+    text += "insert_job: C job_type: BOX\ncondition: s(B)\n"
+    assert set(play(text).stopped) & {"B", "C"}
+
+
+def test_a_long_chain_of_boxes_without_members_is_played() -> None:
+    text = box("B0", "02:00")
+    text += "".join(f"insert_job: B{n} job_type: BOX\ncondition: s(B{n - 1})\n" for n in range(1, 400))
+    assert rows(play(text))[-1] == "02:00 02:00 B99 SUCCESS"
+
+
 NAMES = tuple("ABCDEFGH")
 ATOMS = st.builds("{}({})".format, st.sampled_from("sfdn"), st.sampled_from(NAMES))
 CONDITIONS = st.lists(ATOMS, min_size=1, max_size=3).flatmap(
