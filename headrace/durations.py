@@ -19,8 +19,11 @@ def parse_duration(text: object) -> timedelta:
     if not isinstance(text, str) or not _DURATION.fullmatch(text):
         raise ValueError(f"{text!r} is not a valid duration; write it as 90m, 26h or 1d12h")
     length = timedelta()
-    for number, unit in re.findall(r"(\d+)([dhms])", text):
-        length += timedelta(**{_UNITS[unit]: int(number)})
+    try:
+        for number, unit in re.findall(r"(\d+)([dhms])", text):
+            length += timedelta(**{_UNITS[unit]: int(number)})
+    except (OverflowError, ValueError) as error:  # ValueError: of a number with thousands of digits
+        raise ValueError(f"{text[:40]!r} is longer than a duration can be") from error
     if length < timedelta(minutes=1):
         raise ValueError(f"{text!r} is shorter than one minute")
     return length

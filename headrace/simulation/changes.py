@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from fnmatch import fnmatchcase
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from headrace.autosys import Clock
 from headrace.autosys.calendars import Standard
@@ -42,6 +42,8 @@ _FIELDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
 _ONE_OF: Mapping[str, tuple[str, ...]] = {
     "slower": ("factor", "by"), "late": ("by", "until"), "calendar": ("add", "remove"),
 }  # fmt: skip
+_FIRST_YEAR, _LAST_YEAR = 1970, 9998
+_MAX_CLOCK_CHANGE = timedelta(hours=9)  # no zone is a day or more from UTC after it
 _STATUSES = {"on_ice": Status.ON_ICE, "on_hold": Status.ON_HOLD}
 
 
@@ -49,6 +51,16 @@ def _signed(value: object) -> object:
     if isinstance(value, str) and value.startswith("-"):
         return -parse_duration(value[1:])
     return parse_duration(value)
+
+
+def _within_zones(value: datetime | None) -> datetime | None:
+    """Refuse the first and last years that Python has: in another zone they are outside of it."""
+    if value is not None and not _FIRST_YEAR <= value.year <= _LAST_YEAR:
+        raise ValueError(f"the year is not within {_FIRST_YEAR} and {_LAST_YEAR}")
+    return value
+
+
+_Time = Annotated[datetime, AfterValidator(_within_zones)]
 
 
 class Change(BaseModel):
@@ -62,10 +74,10 @@ class Change(BaseModel):
 
     change: Kind
     job: str | None = None
-    factor: Annotated[float, Field(gt=0)] | None = None
+    factor: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     by: Annotated[timedelta, BeforeValidator(_signed)] | None = None
-    until: datetime | None = None
-    at: datetime | None = None
+    until: _Time | None = None
+    at: _Time | None = None
     exit_code: Annotated[int, Field(ge=1)] | None = None
     times: Annotated[int, Field(ge=1)] | None = None
     takes: Duration | None = None
@@ -79,6 +91,9 @@ class Change(BaseModel):
     @model_validator(mode="after")
     def _fields_of_its_kind(self) -> Change:
         needed, allowed = _FIELDS[self.change]
+        empty = sorted(name for name in self.model_fields_set if getattr(self, name) is None)
+        if empty:
+            raise ValueError(f"`{empty[0]}` has no value")
         given = self.model_fields_set - {"change"}
         if missing := sorted(needed - given):
             raise ValueError(f"{self.change} needs {' and '.join(f'`{name}`' for name in missing)}")
@@ -86,6 +101,10 @@ class Change(BaseModel):
             raise ValueError(f"{self.change} has no field `{wrong[0]}`")
         if (choice := _ONE_OF.get(self.change)) and given.isdisjoint(choice):
             raise ValueError(f"{self.change} needs {' or '.join(f'`{name}`' for name in choice)}")
+        if self.change == "clock_change" and self.by is not None and abs(self.by) > _MAX_CLOCK_CHANGE:
+            raise ValueError("`by` is more than 9 hours: clocks change by less")
+        if self.at is not None and self.until is not None and not _is_before(self.at, self.until):
+            raise ValueError("`until` is not after `at`")
         return self
 
 
@@ -229,6 +248,11 @@ def _changed_calendar(clock: Clock, change: Change, since: datetime) -> Standard
     for gone in change.remove or ():
         days.pop(gone, None)
     return Standard(name, days)
+
+
+def _is_before(at: datetime, until: datetime) -> bool:
+    """Return whether a time is before another; one of them with an offset and the other without are not compared."""
+    return (at.tzinfo is None) != (until.tzinfo is None) or at < until
 
 
 def _instant(at: datetime, zone: tzinfo) -> datetime:
