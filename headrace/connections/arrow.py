@@ -33,6 +33,12 @@ _TYPES = {
     "timestamptz": "timestamp",
     "bytea": "binary",
 }
+# PostgreSQL's types that have infinite values, which as numbers would be other times; Spark's JDBC dialect has these.
+_ENDLESS = {"date": "date", "timestamp_ntz": "timestamp", "timestamp": "timestamptz"}
+_ENDS = (
+    ("0001-01-01 00:00:00+00", "9999-12-31 23:59:59.999999+00"),
+    ("0001-01-01", "9999-12-31"),
+)  # of times, and of dates
 _ANY_DECIMAL = "decimal(38,18)"  # of numbers without a declared precision, as in Spark's JDBC dialect
 _MAX_PRECISION = 38
 
@@ -123,6 +129,12 @@ def _decimal(column: psycopg.Column) -> str:
 
 def _selected(place: Connection, name: str, type: str) -> str:
     column = place.dialect.quoted(name)
+    if type in _ENDLESS:
+        first, last = (f"CAST('{end}' AS {_ENDLESS[type]})" for end in _ENDS[type == "date"])
+        return (
+            f"CASE {column} WHEN '-infinity' THEN {first} WHEN 'infinity' THEN {last} "
+            f"ELSE {column} END AS {column}"
+        )
     return f"{column}::text AS {column}" if type == "string" else column
 
 

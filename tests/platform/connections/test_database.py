@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from headrace.connections.arrow import fetched
 from headrace.connections.connection import connection
 from headrace.connections.database import Database, Value
 from headrace.connections.failures import StatementFailed, explained
@@ -200,6 +201,23 @@ def test_other_types_of_postgresql_come_as_text(database: Database) -> None:
         "a": "{1,2}",
         "u": "6b8b4567-0000-4000-8000-000000000000",
     }
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_infinite_times_of_postgresql_are_the_first_and_last(database: Database, spark: SparkSession) -> None:
+    database.execute(
+        'CREATE TABLE shop.prices (id int, at timestamptz, "Wall" timestamp, day date)',
+        "INSERT INTO shop.prices VALUES (1, '-infinity', '-infinity', '-infinity'), "
+        "(2, 'infinity', 'infinity', 'infinity'), (3, '2026-03-29 01:30Z', '2026-03-29 02:30', '0044-03-15 BC')",
+    )
+    found = fetched(spark, database.connection, "shop.prices").orderBy("id")
+    utc = "to_utc_timestamp(at, current_timezone())"
+    texts = found.selectExpr(f"CAST({utc} AS string)", "CAST(Wall AS string)", "CAST(day AS string)")
+    assert [tuple(row) for row in texts.collect()] == [
+        ("0001-01-01 00:00:00", "0001-01-01 00:00:00", "0001-01-01"),
+        ("9999-12-31 23:59:59.999999", "9999-12-31 23:59:59.999999", "9999-12-31"),
+        ("2026-03-29 01:30:00", "2026-03-29 02:30:00", "-0043-03-15"),
+    ]
 
 
 @pytest.mark.parametrize("database", DATABASES[1:], indirect=True)
