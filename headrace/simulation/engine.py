@@ -73,6 +73,7 @@ class _Job:
     runs: int = 0
     queued: tuple[float, int | None, str | None] | None = None  # since when, cause and event of the start
     began_at: float = -inf
+    taken: int = 0  # of its machine's room by the run: an override may change its load meanwhile
 
     @property
     def counts_from(self) -> float:
@@ -225,7 +226,8 @@ class Simulation:
             if status in ENDED:
                 self._finish(job, job.run, now, status, 0)
             return
-        was_held = job.status is Status.ON_HOLD
+        was_held, was_queued = job.status is Status.ON_HOLD, job.queued is not None
+        job.queued = None
         if status is Status.INACTIVE and job.box is not None and job.box.status is Status.RUNNING:
             status = Status.ACTIVATED
         job.status = status
@@ -234,6 +236,8 @@ class Simulation:
         self._changed(job, now, None)
         if was_held and status not in ENDED:
             self._try(job, now, None, "taken off hold")
+        if was_queued:
+            self._admit(now)  # it may have held up others
 
     # The clock
 
@@ -360,7 +364,7 @@ class Simulation:
         run.starts_exactly = run.is_exact = exact
         runs.append(run)
         job.run, job.last_run, job.tick, job.status = run, run.index, None, Status.RUNNING
-        job.began_at = now
+        job.began_at, job.taken = now, definition.load
         if definition.is_bypassed:
             self._push(now, _END, 0, job.name, partial(self._end, job, run, 1, Status.SUCCESS, 0))
         elif definition.is_box:
@@ -464,7 +468,7 @@ class Simulation:
                     self._finish(member, member.run, now, Status.TERMINATED, 1)
         self._changed(job, now, run.index)
         if run.machine is not None:
-            self._machines.release(run.machine, definition.load)
+            self._machines.release(run.machine, job.taken)
             if self._queues:
                 self._admit(now)
 
@@ -529,6 +533,8 @@ class Simulation:
             ):
                 for atom in atoms(condition) if condition is not None else ():
                     if isinstance(atom, GlobalIs):
+                        if index is self._ruled_boxes:
+                            continue
                         listed = self._on_variable.setdefault(atom.name, [])
                     else:
                         key = key_of(atom)

@@ -104,6 +104,31 @@ def test_a_start_in_the_hour_of_a_clock_change(day: datetime, start: str) -> Non
     assert rows(play(text, day, day + timedelta(hours=6)))[0].startswith(start)
 
 
+MACHINE = "insert_machine: m\ntype: a\nmax_load: 5\n"
+
+
+def test_an_override_during_a_run_leaves_the_room_of_the_machine_right() -> None:
+    text = MACHINE + clock("A", "23:50", "job_load: 5\npriority: 1\nmachine: m")
+    text += clock("B", "00:10", "job_load: 5\npriority: 1\nmachine: m") + "override_job: A\njob_load: 1\n"
+    assert rows(play(text))[0] == "00:20 00:50 B SUCCESS"
+
+
+def test_a_queued_job_on_hold_does_not_start_and_holds_up_no_other() -> None:
+    queue = "job_load: 5\npriority: {}\nmachine: m"
+    text = MACHINE + "".join(clock(name, "01:00", queue.format(n)) for n, name in enumerate("ABC", 1))
+    held = MONDAY + timedelta(hours=1, minutes=5)
+    outcome = play(text, before=lambda simulation: simulation.change_status(held, "B", Status.ON_HOLD))
+    assert rows(outcome) == ["01:00 01:30 A SUCCESS", "01:30 02:00 C SUCCESS"]
+
+
+def test_a_variable_that_only_box_success_names_starts_no_box() -> None:
+    text = "insert_job: X job_type: BOX\ncondition: s(A)\nbox_success: v(G) = 1 | s(M)\n"
+    text += clock("A", "01:00") + job("M", "box_name: X")
+    later = MONDAY + timedelta(hours=9)
+    outcome = play(text, before=lambda simulation: simulation.set_variable(later, "G", "1"))
+    assert [row for row in rows(outcome) if " X " in row] == ["01:30 02:00 X SUCCESS"]
+
+
 def test_must_times_and_limits_that_are_missed_are_listed() -> None:
     text = clock("W", "01:00") + clock(
         "A", "02:00", "condition: s(W, 03.00)", "must_start_times: +5", "must_complete_times: 03:30",
