@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 
 _NO_SCHEMA = "3F000"  # PostgreSQL's SQLSTATE
+_IS_THERE = ("23505", "42P06")  # its SQLSTATEs for a schema that another run has created meanwhile
 
 
 class JdbcStore:
@@ -295,7 +296,12 @@ def _create(database: Database, statement: str, schema: str) -> None:
     except StatementFailed as error:
         if error.state != _NO_SCHEMA:
             raise
-        database.execute(f"CREATE SCHEMA IF NOT EXISTS {database.dialect.quoted(schema)}", statement)
+        try:
+            database.execute(f"CREATE SCHEMA IF NOT EXISTS {database.dialect.quoted(schema)}")
+        except StatementFailed as refused:
+            if refused.state not in _IS_THERE:
+                raise
+        database.execute(statement)
 
 
 def _stored_rows(database: Database, table: VersionTable, written: int) -> int:

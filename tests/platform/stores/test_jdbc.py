@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import itemgetter
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
+import psycopg
 import pytest
 from pyspark.sql import SparkSession
 from sqlalchemy import Engine
@@ -129,6 +131,22 @@ def test_a_missing_schema_is_created(sales: Database, engine: Engine, tmp_path: 
     assert sales.value("SELECT id FROM landing.orders") == 1
     if sales.dialect.name == "PostgreSQL":
         sales.execute("DROP SCHEMA landing CASCADE")
+
+
+@pytest.mark.parametrize("sales", ["postgresql"], indirect=True)
+def test_a_missing_schema_is_created_by_two_runs_at_the_same_time(
+    sales: Database, spark: SparkSession
+) -> None:
+    store = OpenStores(spark, settings().warehouse_uri).named("jdbc")
+    output = OutputFormat("table", location="sales:landing.orders")
+    with psycopg.connect(connection("sales").conninfo) as other:
+        other.execute("CREATE SCHEMA landing")
+        commit = Timer(2, other.commit)
+        commit.start()
+        [written] = store.write(spark.range(2), dataset="shop/orders", tag=new_tag(), output=output)
+        commit.join()
+    assert written.row_count == 2
+    sales.execute("DROP SCHEMA landing CASCADE")
 
 
 def test_the_catalog_is_a_connection_without_settings(
