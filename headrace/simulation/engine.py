@@ -114,7 +114,7 @@ class Simulation:
         for job in list(self._jobs.values()):
             self._index(job)
         self._begin_ticks()
-        self.outcome.states = self._jobs
+        self.outcome.states, self.outcome.variables = self._jobs, self._variables
 
     def advance(self, until: datetime) -> Outcome:
         """Process all events before a time, and return what has happened until then."""

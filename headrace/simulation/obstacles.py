@@ -151,5 +151,5 @@ def _reason(scene: Scene, outcome: Outcome, atom: Atom) -> str:
 def _unmet(outcome: Outcome, definition: Definition, condition: Condition | None) -> Iterator[Atom]:
     last_end = outcome.states[definition.name].ended_at
     for atom in atoms(condition) if condition is not None else ():
-        if not holds(atom, outcome.states, {}, outcome.until, last_end):
+        if not holds(atom, outcome.states, outcome.variables, outcome.until, last_end):
             yield atom

@@ -49,7 +49,8 @@ class Run:
 class Outcome:
     """The runs by start, those of the warm-up included. since, until: the period that was asked for.
 
-    ticks: the times at which a schedule with must-times was due. states: the status of each job at the end. stopped:
+    ticks: the times at which a schedule with must-times was due. states: the status of each job at the end. variables:
+    the values that are known of global variables at the end. stopped:
     jobs that start each other without end, with the number of their runs when they were stopped. unscheduled: jobs
     whose schedule has no start or an unknown one, with the reason.
     """
@@ -60,6 +61,7 @@ class Outcome:
     runs: list[Run] = field(default_factory=list)
     ticks: list[tuple[str, Start]] = field(default_factory=list)
     states: Mapping[str, JobState] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
     stopped: dict[str, int] = field(default_factory=dict)
     unscheduled: dict[str, str] = field(default_factory=dict)
 

@@ -15,6 +15,7 @@ from headrace.simulation.changes import Change, ChangedZone
 from headrace.simulation.comparison import differences, spans
 from headrace.simulation.durations import UsualEfforts
 from headrace.simulation.nights import Period, simulate
+from headrace.simulation.obstacles import why_not
 from headrace.simulation.playing import Scene
 
 from ..autosys.building import estate
@@ -65,6 +66,13 @@ def test_a_failed_attempt_is_retried() -> None:
 def test_a_variable_of_another_value_stops_a_job() -> None:
     text = clock("A", "02:00", "condition: v(OPEN) = 1")
     assert night(text, made(change="variable", variable="OPEN", value="0")) == []
+
+
+def test_the_variable_that_stops_a_job_is_named() -> None:
+    scene = Scene.of(estate(clock("A", "02:00", "condition: v(OPEN) = 1")))
+    change = made(change="variable", variable="OPEN", value="0")
+    played = simulate(scene, Period(MONDAY, UNTIL, UsualEfforts(), changes=(change,)))
+    assert why_not(scene, played.outcome, "A") == ('v(OPEN) = "1": the variable has another value',)
 
 
 def test_a_changed_calendar_moves_a_start(tmp_path: Path) -> None:
