@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
 from pydantic import SecretStr
 
@@ -88,7 +89,12 @@ def _to_catalog() -> Connection:
         if name not in ("context", "password", "application_name", "connect_timeout")
     }
     return Connection(
-        CATALOG, f"postgresql:///{engine.url.database}", None, DIALECTS["postgresql"], properties, password
+        CATALOG,
+        f"postgresql:///{quote(engine.url.database or '', safe='')}",
+        None,
+        DIALECTS["postgresql"],
+        properties,
+        password,
     )
 
 

@@ -6,7 +6,9 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 from pydantic import ValidationError
+from sqlalchemy import URL, create_engine
 
 from headrace.connections.connection import connection
 from headrace.database.connection import engine_for
@@ -123,3 +125,13 @@ def test_the_connection_to_the_catalog_is_that_of_its_url(
     assert "p/w" not in f"{found!r}"
     with configured(monkeypatch, tmp_path, '[connections.catalog]\nurl = "postgresql://elsewhere/x"\n'):
         assert connection("catalog").url == "postgresql://elsewhere/x"
+
+
+@pytest.mark.parametrize("name", ["the db", "50%", "a?b"])
+def test_the_database_of_the_catalog_can_have_an_odd_name(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = create_engine(URL.create("postgresql+psycopg", host="h", database=name))
+    monkeypatch.setattr("headrace.database.connection.connect", lambda: engine)
+    with configured(monkeypatch, tmp_path, ""):
+        assert conninfo_to_dict(connection("catalog").conninfo)["dbname"] == name
