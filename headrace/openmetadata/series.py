@@ -18,13 +18,15 @@ from headrace.openmetadata.state import Kind, Sent, State, milliseconds
 _SAMPLE_ROWS = 50  # of a failed check
 _STATUSES = {"PASS": "Success", "WARN": "Failed", "FAIL": "Failed"}
 _RUNS = {"SUCCESS": "Successful", "SKIPPED": "Skipped"}  # others failed
+_SERVER_FAILED = 500  # the least status of HTTP for it
 Progress = tuple[int, str | None]  # requests sent, and a problem
 
 
 class Series:
     """The measures and statuses of one synchronisation.
 
-    sends_values: also extremes of columns, and rows that failed checks.
+    sends_values: also extremes of columns, and rows that failed checks. refused_since: the time of the oldest measure
+    that a failing server refused; it and those after it of the same dataset or process are for the next time.
     """
 
     def __init__(
@@ -41,6 +43,8 @@ class Series:
         self._sends_values = sends_values
         self._hidden = hidden
         self._is_dry = is_dry
+        self.refused_since: datetime | None = None
+        self._stopped: set[str] = set()
 
     def of_versions(self, versions: Iterable[Row], mapping: EntityMapping) -> Iterator[Progress]:
         """Send the profile and the results of each version that is newer than those of its dataset that were sent."""
@@ -52,6 +56,7 @@ class Series:
                 table is None
                 or table.entity_id is None
                 or table.is_deleted
+                or key in self._stopped
                 or self._is_sent(last, row["produced_at"], row["tag"], row["partition_key"])
             ):
                 continue
@@ -67,6 +72,8 @@ class Series:
                     sent += self._result(key, row, result, at, hidden)
             except RequestRefused as refused:
                 yield sent, f"measures of {table.fqn}: {refused}"
+                if self._is_for_next_time(refused, key, row["produced_at"]):
+                    continue
             else:
                 yield sent, None
             produced = row["produced_at"].isoformat()
@@ -88,7 +95,7 @@ class Series:
             known = last.sent if last else {"at": "", "of": []}
             if pipeline is None or pipeline.entity_id is None or pipeline.is_deleted:
                 continue
-            if str(row["run_id"]) in known["of"]:
+            if str(row["run_id"]) in known["of"] or key in self._stopped:
                 continue
             status = _RUNS.get(row["status"], "Failed")
             start, end = milliseconds(row["started_at"]), milliseconds(row["ended_at"])
@@ -110,8 +117,18 @@ class Series:
                 yield self._put(f"pipelines/{quote(pipeline.fqn, safe='')}/status", body), None
             except RequestRefused as refused:
                 yield 0, f"runs of {pipeline.fqn}: {refused}"
+                if self._is_for_next_time(refused, key, row["ended_at"]):
+                    continue
             newest = {"at": max(ended, known["at"]), "of": [*known["of"], str(row["run_id"])][-200:]}
             self._state.store(Sent(Kind.STATUS, key, pipeline.fqn, None, newest, ""))
+
+    def _is_for_next_time(self, refused: RequestRefused, key: str, at: datetime) -> bool:
+        """Return True if the server failed, so that it may take the same later; what it finds invalid stays invalid."""
+        if refused.status < _SERVER_FAILED:
+            return False
+        self._stopped.add(key)
+        self.refused_since = min(at, self.refused_since or at)
+        return True
 
     @staticmethod
     def _is_sent(last: Sent | None, at: datetime, tag: str, partition: str) -> bool:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, TypeVar
 
 from headrace.openmetadata.client import Client, Json
@@ -67,6 +68,7 @@ class Session:
 
     is_dry: only find out what would change. is_verifying: compare also what seems unchanged. touched: what others
     changed there, by FQN. created: the keys of tables made now, which cannot have edges yet. bot: our user there.
+    refused_since: of measures, see `Series`.
     """
 
     client: Client
@@ -80,6 +82,7 @@ class Session:
     on_progress: Callable[[str], None]
     touched: dict[str, Touch] = field(default_factory=dict)
     created: set[str] = field(default_factory=set)
+    refused_since: datetime | None = None
 
     def note(self, outcome: Outcome) -> None:
         """Store what became of an entity or edge. Called by one thread."""

@@ -85,7 +85,8 @@ def _run(engine: Engine, session: Session) -> None:
     _read_incidents(engine, session)
     if not session.is_dry:
         incoming.forget_events(engine, events)
-        state.reach(replace(of.reached, events_at=events_at))
+        reached = replace(of.reached, events_at=events_at)
+        state.reach(replace(reached, read_at=min(reached.read_at, session.refused_since or reached.read_at)))
         note_read(engine, organisation, reader, of.reached.position)
 
 
@@ -145,6 +146,7 @@ def _send(engine: Engine, session: Session, of: Scope, rows: Contents) -> None:
         for count, problem in progress:
             session.result.problems += [problem] if problem else []
             session.result.counts["measurement", "send"] += count
+    session.refused_since = series.refused_since
 
 
 def _continued(engine: Engine, session: Session, of: Scope, by_id: dict[str, Row]) -> list[Desired]:

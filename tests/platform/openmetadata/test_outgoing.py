@@ -524,3 +524,23 @@ def test_the_sql_of_checks_is_sent_only_if_the_setting_says_so(
     assert sync(settings={"send_sql": is_sent}).problems == []
     case = server.find("testCase", f"{TABLE}.id_unique")
     assert ("id <> 13" in str(case)) is is_sent
+
+
+def test_measures_that_a_failing_server_refuses_are_sent_the_next_time(
+    shop: Engine, sync: Sync, server: Contract, draft: Draft
+) -> None:
+    sync()
+    failed = CheckResult("email_ok", CheckStatus.WARN, 1, {})
+    publish(shop, None, [draft("shop/orders", columns=ORDERS.columns, checks=(failed,), partition="p")])
+
+    def fail(request: Request) -> None:
+        if "tableProfile" in request.path or "testCaseResults" in request.path:
+            raise Refused(500, "no index")
+
+    server.before = fail
+    assert any("measures of" in problem for problem in sync().problems)
+    assert (server.profiles, server.results) == ({}, {})
+    server.before = lambda _: None
+    assert sync().problems == []
+    assert len(server.profiles) == 1
+    assert len(server.results) == 1
