@@ -61,47 +61,44 @@ class PostgresqlDatabase(Database):
         from psycopg import RawCursor
         from psycopg.rows import dict_row
 
-        with explained(self.connection):
-            try:
-                cursor = RawCursor(self._opened, row_factory=dict_row)
-                if seconds is not None:
-                    cursor.execute(f"SET LOCAL statement_timeout = '{seconds:d}s'".encode())
-                cursor.execute(_numbered(sql), values)
-                return cursor.fetchall() if max_rows is None else cursor.fetchmany(max_rows)
-            finally:
-                self._opened.rollback()
+        with self._transaction():
+            cursor = RawCursor(self._opened, row_factory=dict_row)
+            if seconds is not None:
+                cursor.execute(f"SET LOCAL statement_timeout = '{seconds:d}s'".encode())
+            cursor.execute(_numbered(sql), values)
+            return cursor.fetchall() if max_rows is None else cursor.fetchmany(max_rows)
 
     @override
     def execute(self, *statements: str) -> None:
-        with explained(self.connection):
-            try:
-                for each in statements:
-                    self._opened.execute(each.encode())
-                self._opened.commit()
-            finally:
-                self._opened.rollback()
+        with self._transaction():
+            for each in statements:
+                self._opened.execute(each.encode())
+            self._opened.commit()
 
     @override
     def call(self, sql: str, values: Sequence[Value] = ()) -> None:
         from psycopg import RawCursor
 
-        with explained(self.connection):
-            try:
-                RawCursor(self._opened).execute(_numbered(sql), values)
-                self._opened.commit()
-            finally:
-                self._opened.rollback()
+        with self._transaction():
+            RawCursor(self._opened).execute(_numbered(sql), values)
+            self._opened.commit()
 
     @override
     def relations(self, schema: str, prefix: str) -> dict[str, str]:
         from psycopg import RawCursor
 
+        with self._transaction():
+            found = RawCursor(self._opened).execute(_RELATIONS, (schema, prefix)).fetchall()
+        return {name: _KINDS[kind] for name, kind in found}
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Roll back what the block has not committed, and convert its exceptions."""
         with explained(self.connection):
             try:
-                found = RawCursor(self._opened).execute(_RELATIONS, (schema, prefix)).fetchall()
+                yield
             finally:
                 self._opened.rollback()
-        return {name: _KINDS[kind] for name, kind in found}
 
 
 @contextmanager

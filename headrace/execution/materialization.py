@@ -131,18 +131,19 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                 ]
                 with stores.explained(plan.record.key):
                     written = [
-                        with_input_checks(
+                        gated(
+                            engine,
+                            plan,
                             output,
-                            each,
-                            stores.named(output.store),
-                            partial(computed.whole_input, stores),
-                            partial(_published_versions, engine, output),
-                            totals_shown=not hidden,
+                            with_input_checks(
+                                output,
+                                each,
+                                stores.named(output.store),
+                                partial(computed.whole_input, stores),
+                                partial(_published_versions, engine, output),
+                                totals_shown=not hidden,
+                            ),
                         )
-                        for output, each in zip(plan.outputs, written, strict=True)
-                    ]
-                    written = [
-                        gated(engine, plan, output, each)
                         for output, each in zip(plan.outputs, written, strict=True)
                     ]
                     extracts = {

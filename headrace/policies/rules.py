@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeGuard, TypeVar
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
-from headrace.declarations.sources.documents import NoDocument, documents
+from headrace.declarations.sources.entries import Entry, InvalidEntry, list_entries
 from headrace.declarations.sources.origin import Origin
-from headrace.declarations.sources.validation import declaration_errors
 from headrace.execution.problems import DeclarationError
 from headrace.policies.subjects import Event, completed
 
@@ -22,7 +21,7 @@ FOLDER = "policies"
 RULES, EXCEPTIONS, CASES = "rules.yaml", "exceptions.yaml", "tests.yaml"
 _MAX_EXPRESSION = 10_000  # characters
 
-_Entry = TypeVar("_Entry", bound=BaseModel)
+_Model = TypeVar("_Model", bound=BaseModel)
 
 
 class Outcome(StrEnum):
@@ -133,66 +132,53 @@ class Case(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """The valid entries with the places of rules and cases, and the errors of the others."""
+    """The valid entries with the places of rules, and the errors of the others."""
 
     rules: tuple[Rule, ...] = ()
     exceptions: tuple[PolicyException, ...] = ()
     cases: tuple[Case, ...] = ()
     problems: tuple[DeclarationError, ...] = ()
     places: Mapping[str, Origin] = field(default_factory=dict)  # of rules by name
-    case_places: Sequence[Origin] = ()
 
 
 def load_policies(root: Path) -> Policies:
     """Return what is in the project's `policies/`; nothing without the folder. One bad entry does not stop others."""
-    rules, places, problems = _entries(root, RULES, Rule)
-    problems += _unread(root / FOLDER)
-    unique: dict[str, tuple[Rule, Origin]] = {}
-    for rule, place in zip(rules, places, strict=True):
-        if rule.name in unique:
-            problems.append(place.error(("name",), f"two rules are named {rule.name!r}", "Rename one."))
+    rules, invalid = _entries(root, RULES, Rule)
+    problems = [*_problems(invalid), *_unread(root / FOLDER)]
+    unique: dict[str, Entry[Rule]] = {}
+    for rule in rules:
+        name = rule.value.name
+        if name in unique:
+            problems.append(rule.origin.error(("name",), f"two rules are named {name!r}", "Rename one."))
         else:
-            unique[rule.name] = rule, place
-    exceptions, exception_places, wrong = _entries(root, EXCEPTIONS, PolicyException)
-    cases, case_places, wrong_cases = _entries(root, CASES, Case)
-    problems += [*wrong, *wrong_cases]
-    known = {*unique, *_names_of_invalid(root)}
-    problems += _unknown(known, exceptions, exception_places, lambda each: each.rule)
-    problems += _unknown(known, cases, case_places, lambda each: each.rule)
+            unique[name] = rule
+    exceptions, invalid_exceptions = _entries(root, EXCEPTIONS, PolicyException)
+    cases, invalid_cases = _entries(root, CASES, Case)
+    problems += [*_problems(invalid_exceptions), *_problems(invalid_cases)]
+    # An invalid rule is not reported as unknown, too.
+    known = {*unique, *(str(each.written["name"]) for each in invalid if _has_name(each.written))}
+    problems += [*_unknown(known, exceptions), *_unknown(known, cases)]
     return Policies(
-        tuple(rule for rule, _ in unique.values()),
-        tuple(exceptions),
-        tuple(cases),
+        tuple(rule.value for rule in unique.values()),
+        tuple(each.value for each in exceptions),
+        tuple(each.value for each in cases),
         tuple(problems),
-        {name: place for name, (_, place) in unique.items()},
-        case_places,
+        {name: rule.origin for name, rule in unique.items()},
     )
 
 
-def _entries(
-    root: Path, name: str, model: type[_Entry]
-) -> tuple[list[_Entry], list[Origin], list[DeclarationError]]:
+def _entries(root: Path, name: str, model: type[_Model]) -> tuple[list[Entry[_Model]], list[InvalidEntry]]:
     file = root / FOLDER / name
-    found: list[_Entry] = []
-    places: list[Origin] = []
-    problems: list[DeclarationError] = []
-    for document in documents(file) if file.is_file() else ():
-        if isinstance(document, NoDocument):
-            problems.append(document.problem)
-            continue
-        origin = Origin(file, root, document.line_of, document.text_at)
-        if not isinstance(document.value, list):
-            first = next(iter(model.model_fields))
-            problems.append(origin.error((), "not a list", f"Write `- {first}: ...` for each entry."))
-            continue
-        for index, written in enumerate(document.value):
-            part = origin.part(index)
-            try:
-                found.append(model.model_validate(written))
-                places.append(part)
-            except ValidationError as error:
-                problems += declaration_errors(error, model, written, part)
-    return found, places, problems
+    found = list(list_entries(file, root, model)) if file.is_file() else []
+    return (
+        [each for each in found if isinstance(each, Entry)],
+        [each for each in found if isinstance(each, InvalidEntry)],
+    )
+
+
+def _problems(invalid: Iterable[InvalidEntry]) -> Iterator[DeclarationError]:
+    for each in invalid:
+        yield from each.problems
 
 
 def _unread(folder: Path) -> Iterator[DeclarationError]:
@@ -206,22 +192,15 @@ def _unread(folder: Path) -> Iterator[DeclarationError]:
             yield DeclarationError(file, 1, None, "a file of this name is not read", hint)
 
 
-def _names_of_invalid(root: Path) -> set[str]:
-    """Return the names of all rules as written, so that an invalid rule is not reported as unknown, too."""
-    file = root / FOLDER / RULES
-    return {
-        str(entry["name"])
-        for document in (documents(file) if file.is_file() else ())
-        if not isinstance(document, NoDocument) and isinstance(document.value, list)
-        for entry in document.value
-        if isinstance(entry, dict) and "name" in entry
-    }
+def _has_name(written: object) -> TypeGuard[Mapping[str, object]]:
+    return isinstance(written, dict) and "name" in written
 
 
 def _unknown(
-    known: set[str], entries: Sequence[_Entry], places: Sequence[Origin], rule: Callable[[Any], str]
-) -> Iterable[DeclarationError]:
-    for entry, place in zip(entries, places, strict=True):
-        if rule(entry) not in known:
+    known: set[str], entries: Sequence[Entry[PolicyException]] | Sequence[Entry[Case]]
+) -> Iterator[DeclarationError]:
+    for entry in entries:
+        rule = entry.value.rule
+        if rule not in known:
             there = ", ".join(sorted(known)) or "none"
-            yield place.error(("rule",), f"there is no rule {rule(entry)!r}", f"There are: {there}.")
+            yield entry.origin.error(("rule",), f"there is no rule {rule!r}", f"There are: {there}.")

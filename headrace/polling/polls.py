@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from headrace.autosys.statuses import meaning
 from headrace.context import current_context
 from headrace.cron import Timezone
-from headrace.declarations.sources.documents import NoDocument, documents
+from headrace.declarations.sources.entries import InvalidEntry, list_entries
 from headrace.declarations.sources.origin import Origin
-from headrace.declarations.sources.validation import declaration_errors
 from headrace.durations import Duration
 from headrace.execution.problems import DeclarationError
 from headrace.job_reports.completions.fields import ALIASES
@@ -146,30 +145,22 @@ def load_polls(root: Path) -> LoadedPolls:
     polls: dict[str, Poll] = {}
     origins: dict[str, Origin] = {}
     problems: list[DeclarationError] = []
-    for document in documents(file) if file.exists() else ():
-        if isinstance(document, NoDocument):
-            problems.append(document.problem)
+    for entry in list_entries(file, root, Poll, "poll") if file.exists() else ():
+        if isinstance(entry, InvalidEntry):
+            problems += entry.problems
             continue
-        origin = Origin(file, root, document.line_of, document.text_at)
-        if not isinstance(document.value, list):
-            problems.append(origin.error((), "not a list", "Write `- name: ...` for each poll."))
+        origin = entry.origin
+        try:
+            poll = _with_query(entry.value, file.parent, origin)
+        except DeclarationError as error:
+            problems.append(error)
             continue
-        for index, written in enumerate(document.value):
-            part = origin.part(index)
-            try:
-                poll = _with_query(Poll.model_validate(written), file.parent, part)
-            except ValidationError as error:
-                problems += declaration_errors(error, Poll, written, part)
-                continue
-            except DeclarationError as error:
-                problems.append(error)
-                continue
-            wrong = list(_problems(poll, part))
-            if poll.name in polls:
-                wrong.append(part.error(("name",), f"two polls are named {poll.name!r}", "Rename one."))
-            problems += wrong
-            if not wrong:
-                polls[poll.name], origins[poll.name] = poll, part
+        wrong = list(_problems(poll, origin))
+        if poll.name in polls:
+            wrong.append(origin.error(("name",), f"two polls are named {poll.name!r}", "Rename one."))
+        problems += wrong
+        if not wrong:
+            polls[poll.name], origins[poll.name] = poll, origin
     return LoadedPolls(tuple(polls.values()), tuple(problems), origins)
 
 

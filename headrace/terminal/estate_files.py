@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from zoneinfo import ZoneInfo
 
 import typer
 
+from headrace.terminal.arguments import zone_of
 from headrace.terminal.errors import CommandError
 
 if TYPE_CHECKING:
@@ -31,6 +33,13 @@ OptionalFiles = Annotated[
         show_default=False,
         help="JIL files, calendar exports and descriptions of processes, or directories of them. "
         "[default: what was scanned]",
+    ),
+]
+
+ServerZone = Annotated[
+    ZoneInfo | None,
+    typer.Option(
+        "--zone", metavar="ZONE", parser=zone_of, help="The time zone of the Autosys server. [default: UTC]"
     ),
 ]
 

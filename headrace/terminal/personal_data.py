@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 import typer
@@ -13,6 +14,7 @@ from headrace.terminal.frames import open_stores
 
 if TYPE_CHECKING:
     from headrace.catalog.records import Version
+    from headrace.stores.store import OpenStores
 
 _SEED = 1  # of the sample, so that a second look finds the same
 _SPARE = 1.5  # a sample has fewer rows than its fraction says, now and then
@@ -27,7 +29,7 @@ def suggested(keys: Sequence[str], rows: int, min_confidence: float) -> list[tup
     from headrace.database.connection import connect
     from headrace.queries.reading import readable_versions
 
-    engine = connect()
+    engine, stores = connect(), cache(open_stores)
     names = keys or [each.key for each in queries.status(engine) if each.newest_tag is not None]
     found: list[tuple[str, Suggestion]] = []
     for number, key in enumerate(names, 1):
@@ -40,17 +42,19 @@ def suggested(keys: Sequence[str], rows: int, min_confidence: float) -> list[tup
             for column in each.columns
             if column.name not in hidden
         }
-        sample = _sample(versions, list(columns), rows) if columns else ()
+        sample = _sample(stores, versions, list(columns), rows) if columns else ()
         found += [(key, each) for each in suggestions(columns, sample, min_confidence)]
     return found
 
 
-def _sample(versions: Sequence[Version], columns: Sequence[str], rows: int) -> Iterator[dict[str, object]]:
+def _sample(
+    opened: Callable[[], OpenStores], versions: Sequence[Version], columns: Sequence[str], rows: int
+) -> Iterator[dict[str, object]]:
     from pyspark.sql import functions as F
 
     from headrace.spark.quoting import quoted
 
-    stores = open_stores()
+    stores = opened()
     with stores.explained(versions[0].location):
         frame = stores.read(versions)
         present = sum(each.row_count or 0 for each in versions)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import dagster as dg
+import pytest
 from sqlalchemy import Engine
 
 from headrace.declarations.loading.project import LoadedProject, load, records
@@ -22,6 +25,16 @@ directory_type = "project"
 [tool.dg.project]
 root_module = "assets"
 defs_module = "assets"
+"""
+
+_DEFINITIONS = """
+import dagster as dg
+
+from headrace.declarations.loading.project import load_project
+
+loaded = load_project()
+spark = dg.Definitions(resources={"spark": dg.ResourceDefinition.none_resource()})
+defs = dg.Definitions.merge(loaded.definitions, spark)
 """
 
 
@@ -49,6 +62,25 @@ class Project:
                 graph, self.instance, chosen, partitions, stale_in, full_refresh=full_refresh
             )
         ]
+
+
+@contextmanager
+def in_a_project(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Let commands run in a project named shop, whose definitions.py loads what is declared in it."""
+    (root / "headrace.toml").write_text('name = "shop"\n')
+    (root / "definitions.py").write_text(_DEFINITIONS)
+    monkeypatch.setenv("HEADRACE_PROJECT", str(root))
+    monkeypatch.chdir(root)
+    before = sys.modules.pop("definitions", None)
+    yield root
+    forget_definitions()
+    if before is not None:
+        sys.modules["definitions"] = before
+
+
+def forget_definitions() -> None:
+    """Let the next command load the project again."""
+    sys.modules.pop("definitions", None)
 
 
 def write_project(root: Path, domain: str, declarations: str, **files: str) -> Path:

@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from headrace.terminal.arguments import AsJson, examples, time_of, zone_of
+from headrace.terminal.arguments import AsJson, examples, time_of
 from headrace.terminal.errors import CommandError
-from headrace.terminal.estate_files import OptionalFiles, files_of, read_and_warn
+from headrace.terminal.estate_files import OptionalFiles, ServerZone, files_of, read_and_warn
 from headrace.terminal.output import emit, facts, moment, show
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ app = typer.Typer()
         "headrace legacy expected FIN_NIGHT_BOX jobs.jil --after 2026-12-24T18:00",
         "headrace legacy expected FIN_NIGHT_BOX --runtimes --instance PRD",
         "headrace legacy expected SALES.LOAD_DAILY legacy/processes.yaml",
-        "headrace legacy expected SALES.LOAD_DAILY legacy/processes.yaml",
     )
 )
 def expected(
@@ -45,12 +44,7 @@ def expected(
             help="The first start after this time (ISO 8601, UTC by default). [default: now]",
         ),
     ] = None,
-    zone: Annotated[
-        ZoneInfo | None,
-        typer.Option(
-            metavar="ZONE", parser=zone_of, help="The time zone of the Autosys server. [default: UTC]"
-        ),
-    ] = None,
+    zone: ServerZone = None,
     runtimes: Annotated[
         bool,
         typer.Option(

@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from headrace.terminal.arguments import AsJson, examples, zone_of
+from headrace.terminal.arguments import AsJson, examples
 from headrace.terminal.errors import CommandError
-from headrace.terminal.estate_files import OptionalFiles, read_and_warn
+from headrace.terminal.estate_files import OptionalFiles, ServerZone, read_and_warn
 from headrace.terminal.output import emit, show
 
 if TYPE_CHECKING:
@@ -53,12 +53,7 @@ def simulate(
         str, typer.Option(metavar="NAME", help="Explain one job, and show only what decides it.")
     ] = "",
     compare: Annotated[bool, typer.Option(help="Compare with the runs in the catalog.")] = False,
-    zone: Annotated[
-        ZoneInfo | None,
-        typer.Option(
-            metavar="ZONE", parser=zone_of, help="The time zone of the Autosys server. [default: UTC]"
-        ),
-    ] = None,
+    zone: ServerZone = None,
     instance: Annotated[
         str, typer.Option(metavar="NAME", help="The instance, if the catalog has several.")
     ] = "",

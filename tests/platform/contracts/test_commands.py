@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,34 +12,18 @@ from typer.testing import CliRunner, Result
 
 from headrace.cli import app
 from tests.platform.contracts.conftest import ORDERS, loaded
-
-DEFINITIONS = """
-import dagster as dg
-
-from headrace.declarations.loading.project import load_project
-
-loaded = load_project()
-spark = dg.Definitions(resources={"spark": dg.ResourceDefinition.none_resource()})
-defs = dg.Definitions.merge(loaded.definitions, spark)
-"""
+from tests.platform.projects import forget_definitions, in_a_project
 
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    (tmp_path / "headrace.toml").write_text('name = "shop"\n')
-    (tmp_path / "definitions.py").write_text(DEFINITIONS)
-    monkeypatch.setenv("HEADRACE_PROJECT", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    before = sys.modules.pop("definitions", None)
-    declare(tmp_path)
-    yield tmp_path
-    sys.modules.pop("definitions", None)
-    if before is not None:
-        sys.modules["definitions"] = before
+    with in_a_project(tmp_path, monkeypatch):
+        declare(tmp_path)
+        yield tmp_path
 
 
 def declare(root: Path, **changes: object) -> None:
-    sys.modules.pop("definitions", None)
+    forget_definitions()
     declared = {name: value for name, value in (ORDERS | changes).items() if value is not None}
     loaded(root, yaml.safe_dump({"type": "headrace.Dataset", "attributes": declared}))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,16 +17,8 @@ from headrace.policies import evaluation
 from headrace.policies.evaluation import decide
 from headrace.policies.rules import Outcome, Policies, PolicyException, Rule, load_policies
 from headrace.policies.subjects import Subject, completed
+from tests.platform.projects import forget_definitions, in_a_project
 
-DEFINITIONS = """
-import dagster as dg
-
-from headrace.declarations.loading.project import load_project
-
-loaded = load_project()
-spark = dg.Definitions(resources={"spark": dg.ResourceDefinition.none_resource()})
-defs = dg.Definitions.merge(loaded.definitions, spark)
-"""
 ASSETS = """
 type: headrace.ExternalDataset
 attributes: {key: shop/raw_orders, classification: restricted, owners: ["team:shop"]}
@@ -56,21 +47,14 @@ NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A project with a dataset that has no owner and reads a restricted one."""
-    (tmp_path / "headrace.toml").write_text('name = "shop"\n')
-    (tmp_path / "definitions.py").write_text(DEFINITIONS)
     (tmp_path / "assets" / "shop").mkdir(parents=True)
     (tmp_path / "assets" / "shop" / "defs.yaml").write_text(ASSETS)
-    monkeypatch.setenv("HEADRACE_PROJECT", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    before = sys.modules.pop("definitions", None)
-    yield tmp_path
-    sys.modules.pop("definitions", None)
-    if before is not None:
-        sys.modules["definitions"] = before
+    with in_a_project(tmp_path, monkeypatch):
+        yield tmp_path
 
 
 def write(root: Path, name: str, *entries: object) -> None:
-    sys.modules.pop("definitions", None)
+    forget_definitions()
     (root / "policies").mkdir(exist_ok=True)
     (root / "policies" / name).write_text(yaml.safe_dump(list(entries), sort_keys=False))
 

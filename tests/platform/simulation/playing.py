@@ -18,7 +18,7 @@ MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Scripted:
-    """Runs that take as many minutes, and end with the exit codes, as told; 30 minutes and 0 otherwise."""
+    """Runs that take as many minutes, and end with the exit codes, as given; 30 minutes and 0 otherwise."""
 
     minutes: Mapping[str, float] = field(default_factory=dict)
     codes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """Small estates whose runs are known.
 
 The expected runs were recorded from `dsl41 rehearse` (version 1.12.0, run as a separate program on the same text, each
-run 30 minutes unless said otherwise). What it leaves out (retries, machines off line) is tested in test_engine.py.
+run 30 minutes unless given). What it leaves out (retries, machines off line) is tested in test_engine.py.
 """
 
 from __future__ import annotations
