@@ -27,7 +27,8 @@ class Dialect:
     table_options: around the columns. replace_view: creates a view or replaces it, and keeps its grants; None: it is
     dropped first. view_text, table_bytes: queries of one value by the schema and name in its catalog. snapshot: a query
     of the present one, as of which `as_of` reads a relation. bounds: the aggregates of the least and greatest value in
-    Spark's order, by type, where they are not MIN and MAX; None: the database's order may be another.
+    Spark's order, by type, where they are not MIN and MAX; None: the database may have another order, and other
+    values may be equal.
     """
 
     name: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID, uuid4
 
@@ -29,10 +30,10 @@ from headrace.queries.versions import published as published_rows_of
 from headrace.queries.versions import version as detail
 from headrace.stores.capabilities import Capability
 from headrace.stores.columns import conformed
-from headrace.stores.protocol import AppendingStore, Store
+from headrace.stores.protocol import AppendingStore, MergingStore, Store
 from headrace.stores.registry import STORES
 from headrace.stores.tags import new_tag
-from headrace.stores.writes import OutputFormat, PartitionWrite, WrittenVersion
+from headrace.stores.writes import MergedInto, OutputFormat, PartitionWrite, WrittenVersion
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -74,28 +75,23 @@ def write(
     ]
     output_format = OutputFormat(output.record.format, output.options, output.location)
     checks = checks_of_store(output.record.checks)
-    if addition is not None and _is_appendable(engine, store, output, addition, output_format, to_store):
-        written = cast(AppendingStore, store).write(
-            addition.rows,
-            dataset=output.record.key,
-            tag=tag,
-            output=output_format,
-            columns=to_store,
-            checks=checks,
-            appended_to=addition.to,
-        )
+    write_rows = partial(
+        cast(MergingStore, store).write,
+        dataset=output.record.key,
+        tag=tag,
+        output=output_format,
+        columns=to_store,
+        checks=checks,
+    )
+    if addition is None or not _is_addable(engine, store, output, addition, output_format, to_store):
+        written = write_rows(frame, partition=partition_write(plan, frame, keys))
+        done = "wrote"
+    elif addition.replaced is None:
+        written = write_rows(addition.rows, appended_to=addition.to)
         done = f"appended to version {addition.to.tag}, which makes"
     else:
-        written = store.write(
-            frame,
-            dataset=output.record.key,
-            tag=tag,
-            output=output_format,
-            columns=to_store,
-            checks=checks,
-            partition=partition_write(plan, frame, keys),
-        )
-        done = "wrote"
+        written = write_rows(addition.rows, merged_into=MergedInto(addition.to, addition.replaced))
+        done = f"merged into version {addition.to.tag}, which makes"
     rows = sum(version.row_count for version in written)
     context.log.info("%s: %s %d rows as version %s", output.record.key, done, rows, tag)
     # A version keeps its declared tags: inherited ones follow from its lineage at any time.
@@ -105,7 +101,7 @@ def write(
     ]
 
 
-def _is_appendable(
+def _is_addable(
     engine: Engine,
     store: Store,
     output: OutputPlan,
@@ -113,14 +109,19 @@ def _is_appendable(
     output_format: OutputFormat,
     columns: Sequence[Column],
 ) -> bool:
-    """Return True if the store can keep the rows of the version as they are.
+    """Return True if the store can add the rows, and keep the version's others as they are.
 
     A new check might set some aside, and the log of a table has the bounds of a column that has become sensitive.
     """
+    capabilities = STORES.get(output.store).capabilities
+    if addition.to.store != output.store or any(check.quarantine for check in output.record.checks):
+        return False
+    if addition.replaced is not None:
+        return Capability.MERGE in capabilities and cast(MergingStore, store).can_merge(
+            addition.to, output_format, columns
+        )
     return (
-        addition.to.store == output.store
-        and Capability.APPEND in STORES.get(output.store).capabilities
-        and not any(check.quarantine for check in output.record.checks)
+        Capability.APPEND in capabilities
         and cast(AppendingStore, store).can_append(addition.to, output_format, columns)
         and not _has_bounds(engine, addition.to, sensitive(columns))
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from headrace.catalog.records import Check, Column, Version
 from headrace.queries.rows import PublishedRow
 from headrace.stores.capabilities import Capability
-from headrace.stores.writes import OutputFormat, PartitionWrite, VersionFormat, WrittenVersion
+from headrace.stores.writes import MergedInto, OutputFormat, PartitionWrite, VersionFormat, WrittenVersion
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -126,6 +126,35 @@ class AppendingStore(Store, Protocol):
 
     def can_append(self, version: Version, output: OutputFormat, columns: Sequence[Column]) -> bool:
         """Return True if `write` can append rows of these columns to the version."""
+        ...
+
+
+class MergingStore(AppendingStore, Protocol):
+    """An open store with the capabilities APPEND and MERGE."""
+
+    def write(
+        self,
+        df: DataFrame,
+        *,
+        dataset: str,
+        tag: str,
+        output: OutputFormat | None = None,
+        columns: Sequence[Column] = (),
+        checks: Sequence[Check] = (),
+        partition: PartitionWrite | None = None,
+        appended_to: Version | None = None,
+        merged_into: MergedInto | None = None,
+    ) -> list[WrittenVersion]:
+        """Write the frame as `AppendingStore.write` does, or with the rows of another version whose keys are not
+        replaced.
+
+        merged_into: that version, with which the store `can_merge`; only without partitions, and without checks that
+        set rows aside.
+        """
+        ...
+
+    def can_merge(self, version: Version, output: OutputFormat, columns: Sequence[Column]) -> bool:
+        """Return True if `write` can merge rows of these columns into the version."""
         ...
 
 

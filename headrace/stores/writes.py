@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.catalog.locators import Locator
-from headrace.catalog.records import CheckResult, Column, Segment
+from headrace.catalog.records import CheckResult, Column, Segment, Version
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 # Of a version: every reader opens the files or tables of each, so that more than these are written together again.
 MAX_SEGMENTS = 50
@@ -54,6 +57,15 @@ class PartitionWrite:
             raise ValueError("a partition key occurs twice")
         if self.key is None and len(self.keys) > 1:
             raise ValueError("rows of several partitions need a key to separate them")
+
+
+@dataclass(frozen=True, slots=True)
+class MergedInto:
+    """The version into which rows are merged. replaced: keys (columns) whose rows in it go, some repeatedly; null is a
+    key like others."""
+
+    version: Version
+    replaced: DataFrame
 
 
 @dataclass(frozen=True, slots=True)

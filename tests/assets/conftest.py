@@ -145,7 +145,7 @@ def grown(spark: SparkSession, plan: ProcessPlan, grows: IncrementalPlan) -> Dat
         return computed(rows)
     if grows.mode == "merge":
         prepared = merging.prepared(computed(rows), grows)
-        return merging.merged(None, prepared, prepared, grows, prepared.columns[:-1])
+        return merging.winners(prepared, grows, prepared.columns[:-1])
     months = [date(2013, month, 1) for month in range(1, 13)]
     states = [computed(rows.where(f"month = '{month}'")) for month in months]
     times = [F.lit(month) for month in months]

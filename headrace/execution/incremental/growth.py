@@ -1,7 +1,7 @@
 """The rows of a new version: those of the previous one, and what the run takes in, by the declared mode.
 
-A store with the capability APPEND gets only the rows of mode `append` that are new; otherwise, and on other stores, the
-version is written completely.
+A store with the capability APPEND gets only the rows of mode `append` that are new, and one with MERGE those of mode
+`merge`; otherwise, and on other stores, the version is written completely.
 """
 
 from __future__ import annotations
@@ -29,17 +29,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """Rows that come after those of a version."""
+    """Rows that come after those of a version.
+
+    replaced: keys (columns) whose rows in that version are no longer there, some repeatedly; None: all rows stay.
+    """
 
     to: Version
     rows: DataFrame
+    replaced: DataFrame | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
     """The rows of a new version.
 
-    frame: all of them. added: only those that come after the rows of the previous version, if these stay as they are.
+    frame: all of them. added: only those that come after the rows of the previous version, if it is known which stay.
     taken_in, computed: the input's rows that the transform got, and its result, which have the
     column lineage of the dataset. taken: the record of what the version has taken in. read: the versions that its rows
     come from, apart from those of other inputs.
@@ -123,9 +127,17 @@ class Growing:
             else:
                 previous, read = None, tuple(intake.present.values())
         stored = [name for name in computed.columns if name not in plan.unstored]
-        frame = merging.merged(previous, affected, candidates, plan, stored)
         taken = replace(intake.taken, watermark=watermark, latest=order.latest)
-        return Growth(frame, taken_in, computed, taken, read)
+        if previous is None or intake.previous is None:
+            return Growth(merging.winners(candidates, plan, stored), taken_in, computed, taken, read)
+        rows = merging.winners(merging.deciding(candidates, affected, plan), plan, stored)
+        addition = Addition(
+            intake.previous,
+            aligned(previous.where("FALSE"), rows),
+            affected.select(*map(quoted, plan.keys)),
+        )
+        frame = merging.merged(previous, affected, rows, plan)
+        return Growth(frame, taken_in, computed, taken, read, addition)
 
     def _continue_history(self) -> Growth:
         """Replay the states from the first that changed."""

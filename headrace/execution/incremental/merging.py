@@ -50,29 +50,23 @@ def with_kept(rows: DataFrame, previous: DataFrame) -> DataFrame:
     return rows.unionByName(previous.selectExpr(*names, f"FALSE AS {_DELETES}"), allowMissingColumns=True)
 
 
-def merged(
-    previous: DataFrame | None,
-    affected: DataFrame,
-    candidates: DataFrame,
-    plan: IncrementalPlan,
-    stored: Sequence[str],
-) -> DataFrame:
-    """Return the rows of the new version, with the columns `stored`.
+def deciding(candidates: DataFrame, affected: DataFrame, plan: IncrementalPlan) -> DataFrame:
+    """Return the candidates with the keys of affected rows. Both are prepared."""
+    return candidates if candidates is affected else _matched(candidates, affected, plan, "left_semi")
 
-    affected: rows whose keys are decided again; others stay. candidates: the rows that decide. Both are prepared.
+
+def merged(previous: DataFrame, affected: DataFrame, rows: DataFrame, plan: IncrementalPlan) -> DataFrame:
+    """Return the new rows, and those of the previous version whose keys no affected row has."""
+    names = [quoted(name) for name in previous.columns if name in rows.columns]
+    staying = _matched(previous, affected, plan, "left_anti").select(*names)
+    return staying.unionByName(rows, allowMissingColumns=True).select(*map(quoted, rows.columns))
+
+
+def winners(rows: DataFrame, plan: IncrementalPlan, stored: Sequence[str]) -> DataFrame:
+    """Return the last row of each key, unless it deletes it, with the columns `stored`. The rows are prepared.
+
+    Equal rows of the order are decided by their text.
     """
-    names = list(map(quoted, stored))
-    if previous is None:
-        return _winners(candidates, plan).select(*names)
-    columns = [quoted(name) for name in previous.columns if name in stored]
-    staying = _matched(previous, affected, plan, "left_anti").select(*columns)
-    deciding = candidates if candidates is affected else _matched(candidates, affected, plan, "left_semi")
-    winners = _winners(deciding, plan).select(*names)
-    return staying.unionByName(winners, allowMissingColumns=True).select(*names)
-
-
-def _winners(rows: DataFrame, plan: IncrementalPlan) -> DataFrame:
-    """Return the last row of each key, unless it deletes it. Equal rows of the order are decided by their text."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -80,7 +74,8 @@ def _winners(rows: DataFrame, plan: IncrementalPlan) -> DataFrame:
     window = Window.partitionBy(*(F.col(quoted(key)) for key in plan.keys)).orderBy(
         F.col(quoted(plan.order_by or "")).desc_nulls_last(), F.col(_DELETES).desc(), others.desc()
     )
-    return rows.withColumn(_RANK, F.row_number().over(window)).where(f"{_RANK} = 1 AND NOT {_DELETES}")
+    last = rows.withColumn(_RANK, F.row_number().over(window)).where(f"{_RANK} = 1 AND NOT {_DELETES}")
+    return last.select(*map(quoted, stored))
 
 
 def _matched(rows: DataFrame, by: DataFrame, plan: IncrementalPlan, how: str) -> DataFrame:

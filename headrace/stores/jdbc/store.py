@@ -26,6 +26,7 @@ from headrace.spark.java_sql import summer_zone
 from headrace.spark.quoting import quoted
 from headrace.stores.columns import conformed, merged_columns
 from headrace.stores.data_files.first_rows import rows_as_text
+from headrace.stores.jdbc.merging import copy_without
 from headrace.stores.jdbc.place import Place
 from headrace.stores.jdbc.tables import (
     NUMBER,
@@ -41,7 +42,8 @@ from headrace.stores.jdbc.tables import (
     tables_of,
 )
 from headrace.stores.protocol import Row, StoredTag
-from headrace.stores.writes import MAX_SEGMENTS, OutputFormat, PartitionWrite, WrittenVersion
+from headrace.stores.tags import new_tag
+from headrace.stores.writes import MAX_SEGMENTS, MergedInto, OutputFormat, PartitionWrite, WrittenVersion
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -71,12 +73,13 @@ class JdbcStore:
         checks: Sequence[Check] = (),
         partition: PartitionWrite | None = None,
         appended_to: Version | None = None,
+        merged_into: MergedInto | None = None,
     ) -> list[WrittenVersion]:
         """Write the frame to a new table, which all partitions of the write share, and run the checks on it.
 
-        appended_to: see `AppendingStore`; its tables are read again for the statistics and checks. What the database
-        cannot hold is refused before the table is created. Raises SchemaMismatch, InvalidCheck, StoreUnavailable,
-        StatementFailed.
+        appended_to: see `AppendingStore`; its tables are read again for the statistics and checks. merged_into: see
+        `MergingStore`; the database copies the rows that stay. What the database cannot hold is refused before the
+        table is created. Raises SchemaMismatch, InvalidCheck, StoreUnavailable, StatementFailed.
         """
         place = self._place(dataset, output.location if output is not None else None)
         place.require_names()
@@ -93,15 +96,21 @@ class JdbcStore:
         with opened(place.connection, lambda: self._session) as database:
             _create(database, create, place.schema)
         options = output.options if output is not None else {}
+        kept = 0
         with explained(place.connection, str(place.locator(tag)), self._hidden):
+            if merged_into is not None:
+                kept = self._copy(merged_into, place, table, conforming)
             observed = _append(frame, audit, place.connection, table, options, partition)
         # A new connection: an idle one may have been closed meanwhile.
         with opened(place.connection, lambda: self._session) as database:
-            stored = _stored_rows(database, table, observed["written"])
+            stored = _stored_rows(database, table, kept + observed["written"])
             earlier = tables_of(place.connection, appended_to) if appended_to is not None else []
             byte_size = sum(self._byte_size(database, each) for each in (*earlier, table))
+            is_addition = appended_to is not None or merged_into is not None
             known = (
-                _summary(database, (*earlier, table), audit) if earlier else summary_of(observed, audit.types)
+                _summary(database, (*earlier, table), audit)
+                if is_addition
+                else summary_of(observed, audit.types)
             )
         keys: Sequence[str | None] = partition.keys if partition is not None else (None,)
         accepted, aside = (
@@ -112,7 +121,7 @@ class JdbcStore:
         )
         assert accepted is not None  # noqa: S101 - not set aside
         counts = failed_counts(observed)
-        if earlier:
+        if is_addition:
             counts = {row.check.name: 0 for row in audit.rows if known and audit.proven(row, {}, known)}
         summaries = _summaries(audit, keys, known, accepted)
         set_aside = (
@@ -161,6 +170,11 @@ class JdbcStore:
             and [(each.name, each.type) for each in version.columns]
             == [(each.name, each.type) for each in columns]
         )
+
+    def can_merge(self, version: Version, output: OutputFormat, columns: Sequence[Column]) -> bool:
+        """Return True for a version to which rows can be appended, where equal means the same as in Spark."""
+        place = self._place(version.dataset, output.location)
+        return place.connection.dialect.bounds is not None and self.can_append(version, output, columns)
 
     def read(self, versions: Sequence[Version]) -> DataFrame:
         """Return the rows of the versions. Raises CorruptInput for a table that has changed since it was observed."""
@@ -236,6 +250,27 @@ class JdbcStore:
                 "which some times do not exist. Set -Duser.timezone=UTC in spark.driver.extraJavaOptions and "
                 "spark.executor.extraJavaOptions."
             )
+
+    def _copy(
+        self, merged_into: MergedInto, place: Place, table: VersionTable, columns: Sequence[Column]
+    ) -> int:
+        """Copy the rows that stay to a table, and return their number.
+
+        The keys are in a table with a tag of its own meanwhile: if the run dies, that is garbage as any other.
+        """
+        names = merged_into.replaced.columns
+        keys = VersionTable(place.schema, place.table(new_tag()), sets_aside=False)
+        of_keys = [column for column in columns if column.name in names]
+        earlier = tables_of(place.connection, merged_into.version)
+        with opened(place.connection, lambda: self._session) as database:
+            database.execute(definition(place.dataset, place.connection, keys, of_keys))
+        try:
+            append(merged_into.replaced, place.connection, keys, {})
+            with opened(place.connection, lambda: self._session) as database:
+                return copy_without(database, earlier, keys, table, columns, names)
+        finally:
+            with opened(place.connection, lambda: self._session) as database:
+                database.execute(f"DROP TABLE {database.dialect.relation((keys.schema, keys.name))}")
 
     def _observed(self, version: Version) -> DataFrame:
         """Return the rows of another program's table, as it was when it was observed."""

@@ -23,6 +23,7 @@ class JdbcStoreType:
     capabilities = frozenset(
         {
             Capability.APPEND,
+            Capability.MERGE,
             Capability.ATOMIC_SWAP,
             Capability.TIME_TRAVEL,
             Capability.PARTITION_OVERWRITE,

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyspark.sql import DataFrame
 from sqlalchemy import Engine
 
 from headrace.database.connection import transaction
@@ -18,6 +19,7 @@ from headrace.errors import RollbackRefused
 from headrace.execution import materialization
 from headrace.publishing.rollback import rollback
 from headrace.queries.versions import version
+from headrace.stores.jdbc import store as jdbc
 from tests.platform.execution.growing import Feed, Row, stored
 from tests.platform.projects import Project, failure, load_project, write_project
 
@@ -34,6 +36,14 @@ attributes:
   key: shop/customers
   sql: SELECT id, at, name, op FROM changes
   incremental: {mode: merge, keys: [id], order_by: at, delete_when: op = 'D'}
+  schema: {columns: {id: bigint, at: bigint, name: string}}
+---
+type: headrace.Dataset
+attributes:
+  key: shop/accounts
+  sql: SELECT id, at, name, op FROM changes
+  incremental: {mode: merge, keys: [id], order_by: at, delete_when: op = 'D'}
+  output: {store: jdbc, connection: catalog, table: shop.accounts}
   schema: {columns: {id: bigint, at: bigint, name: string}}
 ---
 type: headrace.Dataset
@@ -55,6 +65,7 @@ attributes:
 """
 COLUMNS = {"part": "string", "id": "bigint", "at": "bigint", "name": "string", "op": "string"}
 ARRIVING = {"arrived": "bigint", **COLUMNS}
+GROWING = ["shop/customers", "shop/accounts", "shop/log"]
 TAGS = count(1_000)  # all examples share one catalog
 
 
@@ -75,6 +86,13 @@ def shop(tmp_path: Path, engine: Engine, text: str) -> tuple[Project, Feed]:
 def run(project: Project, dataset: str = "shop/customers", *, full_refresh: bool = False) -> None:
     (result,) = project.materialize(dataset, full_refresh=full_refresh)
     assert result.success, failure(result)
+
+
+def in_database(engine: Engine) -> list[Row]:
+    """Return the rows that other programs find, in order."""
+    with transaction(engine) as cursor:
+        found = cursor.execute("SELECT id, at, name FROM shop.accounts").fetchall()
+    return sorted(map(dict, found), key=lambda row: str(list(row.items())))
 
 
 def test_the_last_row_of_a_key_wins_and_a_deleting_one_removes_it(tmp_path: Path, engine: Engine) -> None:
@@ -151,6 +169,63 @@ def test_keys_without_a_value_are_equal(tmp_path: Path, engine: Engine) -> None:
     assert stored(engine, "shop/customers") == [customer(None, 2, "second")]
 
 
+OF_TWO_KEYS = """
+type: headrace.ExternalDataset
+attributes:
+  key: shop/changes
+  partitions: {type: static, keys: [a, b, c]}
+---
+type: headrace.Dataset
+attributes:
+  key: shop/accounts
+  sql: SELECT part, id, at, name FROM changes
+  incremental: {mode: merge, keys: [id, name], order_by: at}
+  output: {store: jdbc, connection: catalog, table: shop.accounts}
+"""
+
+
+def test_a_database_keeps_the_other_rows_without_their_way_through_spark(
+    tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, feed = shop(tmp_path, engine, OF_TWO_KEYS)
+    keys = [(None, None), (None, "x"), (1, None), (1, "x"), (2, "x"), (2, "X"), (0, "")]
+    before = [{"part": "a", "id": id, "at": 1, "name": name} for id, name in keys]
+    feed.publish(before, "a")
+    run(project, "shop/accounts")
+    for part, changed in {"b": keys[:3], "c": [(None, "new"), *keys[3:5]]}.items():
+        changes = [{"part": part, "id": id, "at": 2, "name": name} for id, name in changed]
+        feed.publish(changes, part)
+        with monkeypatch.context() as measured:
+            written = _measured(measured)
+            run(project, "shop/accounts")
+        assert written == [3]
+    with transaction(engine) as cursor:
+        found = cursor.execute("SELECT part, id, name FROM shop.accounts").fetchall()
+        tables = cursor.execute("SELECT 1 FROM pg_tables WHERE schemaname = 'shop'").fetchall()
+    expected = {
+        **dict.fromkeys(keys, "a"),
+        **dict.fromkeys(keys[:3], "b"),
+        **dict.fromkeys([(None, "new"), *keys[3:5]], "c"),
+    }
+    assert {(row["id"], row["name"]): row["part"] for row in found} == expected
+    assert len(found) == len(expected)
+    assert len(tables) == 3  # of the versions; that of the keys is dropped
+
+
+def _measured(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the list to which each write of Spark to a database adds the number of its rows."""
+    counts: list[int] = []
+    original = jdbc._append
+
+    def counted(frame: DataFrame, *others: Any) -> dict[str, Any]:
+        observed = original(frame, *others)
+        counts.append(observed["written"])
+        return observed
+
+    monkeypatch.setattr(jdbc, "_append", counted)
+    return counts
+
+
 def test_a_watermark_finds_the_new_rows_whose_order_may_be_older(tmp_path: Path, engine: Engine) -> None:
     project, feed = shop(tmp_path, engine, BY_WATERMARK)
     first = [{"arrived": 1, **change(1, 5, "Ann")}, {"arrived": 1, **change(2, 6, op="D")}]
@@ -197,7 +272,7 @@ def test_a_missing_order_column_is_named_with_those_that_exist(tmp_path: Path, e
 rows_of_a_part = st.lists(
     st.builds(
         change,
-        st.integers(1, 3),
+        st.none() | st.integers(1, 3),
         st.none() | st.integers(1, 4),
         st.sampled_from("xyz"),
         st.sampled_from("UUD"),
@@ -260,23 +335,25 @@ def test_any_sequence_of_changes_retries_failures_and_rollbacks_ends_like_a_full
                 feed.roll_back(tag, part)
                 past[part].append((tag, parts[part]))
             case "run":
-                run(project)
-                run(project, "shop/log")
+                for dataset in GROWING:
+                    run(project, dataset)
             case "fail":
                 with monkeypatch.context() as broken:
                     broken.setattr(materialization, "publish", _refused)
-                    project.materialize("shop/customers")
+                    for dataset in GROWING[:2]:
+                        project.materialize(dataset)
             case "roll back":
-                for dataset in ("shop/customers", "shop/log"):
+                for dataset in GROWING:
                     try:
                         rollback(engine, dataset, None, None, by="test", reason="test")
                     except RollbackRefused:
                         continue
-    run(project)
-    run(project, "shop/log")
+    for dataset in GROWING:
+        run(project, dataset)
 
     expected = last_wins(parts)
     assert stored(engine, "shop/customers") == expected
+    assert in_database(engine) == expected
     log = [
         {"part": part, **customer(row["id"], row["at"], row["name"])}
         for part, rows in parts.items()

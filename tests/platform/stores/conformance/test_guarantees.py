@@ -391,6 +391,30 @@ def test_appended_rows_are_written_alone(shop: Shop) -> None:
 
 
 @guarantee(
+    "has the rows that were merged into the one before, with the statistics and checks of the whole",
+    without=["ledger"],
+)
+def test_merged_rows_replace_those_with_their_keys(shop: Shop) -> None:
+    feed = Feed(shop.engine, shop.root / "landing", "shop/feed", {"id": "bigint", "code": "string"})
+    merging = _GROWING.replace("mode: append, ", "mode: merge, keys: [code], order_by: id, ")
+    project = shop.declare("SELECT id, code FROM feed", merging, _FEED)
+    assert fed(feed, project, "a", "b", "c")
+    first = shop.published
+    assert fed(feed, project, "a", "b", "c", "b", "d")
+    assert ids(shop.rows_outside) == ids(ask("read", ORDERS)["rows"]) == [0, 2, 3, 4]
+    assert ids(ask("read", ORDERS, "--version", first.tag)["rows"]) == [0, 1, 2]
+    assert set(shop.store.tags(ORDERS)) == {first.tag, shop.published.tag}
+    merged = version(shop.engine, ORDERS)
+    [full] = project.materialize(ORDERS, full_refresh=True)
+    assert full.success
+    again = version(shop.engine, ORDERS)
+    assert (merged.version.row_count, merged.statistics) == (again.version.row_count, again.statistics)
+    assert merged.checks == again.checks
+    assert not fed(feed, project, *"abcbd", *"efghijklm")  # a check counts at most eight rows
+    assert ids(shop.rows_outside) == ids(ask("read", ORDERS)["rows"]) == [0, 2, 3, 4]
+
+
+@guarantee(
     "is blocked if the appended rows break a check of the whole, and the one before stays",
     without=["ledger"],
 )
