@@ -171,5 +171,9 @@ class UnknownCandidate(CatalogError):
     """A file pattern that no scan has found."""
 
 
+class RefusedByGate(CatalogError):
+    """A registration that a gate refuses, such as a policy that it does not meet. Over HTTP: 422."""
+
+
 class DecisionRefused(CatalogError):
     """A candidate or process for which this decision is not possible."""

@@ -15,12 +15,14 @@ from starlette.concurrency import run_in_threadpool
 
 from headrace.access.callers import Caller, Permission
 from headrace.access.sensitivity import Public
+from headrace.gates import Moment, is_gated
 from headrace.http.coalescing import EventQueues
 from headrace.http.decoding import Unreadable, decoded, decoded_batch
 from headrace.http.metrics import Metrics
 from headrace.http.openlineage_adapters import AdapterEvent, openlineage_events
 from headrace.http.problems import RequestRefused
 from headrace.http.security import requires
+from headrace.openlineage.gates import gated
 from headrace.openlineage.ingestion import read_events
 from headrace.openlineage.model import Outcome, Result
 from headrace.openlineage.permissions import refusals, report_of, reports_everything, without_foreign_facets
@@ -179,6 +181,8 @@ async def _stored(
     if not reports_everything(caller):
         permitted = await run_in_threadpool(without_foreign_facets, queues.engine, caller, permitted)
     read = await _read(request, lambda _: read_events(permitted, historical=historical))
+    if is_gated(Moment.EVENT):
+        read = await run_in_threadpool(gated, queues.engine, caller.organisation_id, read)
     stored = read.outcomes(await queues.store(read.good, historical=historical))
     outcomes = [
         Outcome(index, Result.REFUSED, reason) for index, reason in enumerate(wrong) if reason is not None

@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 
 from headrace.access.redacted_json import jsonb_without_secrets
 from headrace.catalog.locks import lock_registrations
+from headrace.catalog.organisations import create_organisation
 from headrace.catalog.records import Technology
 from headrace.catalog.scans import EstateText, KnownProcess, Place, ScannedProcess
 from headrace.context import current_context
@@ -29,9 +30,6 @@ _SCAN = """
 INSERT INTO catalog.estate_scan (organisation_id, instance, scanned_by, files, counts, changes, findings)
 VALUES (%s, %s, %s, %s, %s, %s, %s)
 """
-_ORGANISATION = (
-    "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +126,7 @@ def store(engine: Engine, scan: Scan) -> None:
     """
     parameters = {"organisation": current_context().organisation_id}
     with transaction(engine) as cursor:
-        cursor.execute(
-            _ORGANISATION, [current_context().organisation_id, current_context().settings.organisation]
-        )
+        create_organisation(cursor)
         lock_registrations(cursor)
         newest = cursor.execute(_NEWEST, [current_context().organisation_id]).fetchone()
         if (newest["scan_id"] if newest else None) != scan.since:

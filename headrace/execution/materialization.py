@@ -27,12 +27,12 @@ from headrace.execution.column_lineage import inherited_sources, inheriting
 from headrace.execution.computation import compute, lineage_of
 from headrace.execution.extracts import complete_extracts, write_extracts
 from headrace.execution.failures import explained_errors, raising_failures, with_location
+from headrace.execution.gates import gated
 from headrace.execution.incremental.intake import intake
 from headrace.execution.masking import without_sensitive_values
 from headrace.execution.metadata import described
 from headrace.execution.pinning import PartitionKey, PinnedInputs, pin
 from headrace.execution.plan import FULL_REFRESH_TAG, OutputPlan, ProcessPlan
-from headrace.execution.publish_gates import gated
 from headrace.execution.registration import register
 from headrace.execution.reporting import PublishedOutput, Results, report, report_unchanged
 from headrace.execution.run_tokens import run_environment

@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 from headrace import garbage_collection
 from headrace.access.redaction import has_secrets, redacted, scrubbed
 from headrace.catalog.locks import lock_completions, lock_events
+from headrace.catalog.organisations import create_organisation
 from headrace.catalog.processes import ProcessName, find_processes
 from headrace.catalog.run_events import RunEvent
 from headrace.context import current_context
@@ -24,6 +25,7 @@ from headrace.events.reports import Processes, StoredReport, name_of, store_repo
 from headrace.events.run_fold import is_completion
 from headrace.events.scheduler_versions import NOT_MEASURED
 from headrace.events.value_errors import VALUE_ERRORS
+from headrace.job_reports.gates import gated
 from headrace.job_reports.projection import project
 from headrace.job_reports.reported_names import with_processes
 
@@ -83,10 +85,7 @@ def ingest(engine: Engine, events: Sequence[RunEvent]) -> IngestionResult:
     with garbage_collection.paused(), transaction(engine) as cursor:
         lock_events(cursor, current_context().organisation_id)
         lock_completions(cursor)
-        cursor.execute(
-            "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
-            [current_context().organisation_id, current_context().settings.organisation],
-        )
+        create_organisation(cursor)
         processes = Processes()
         processes.find(cursor, unique.values())
         stored = store_reports(cursor, unique.values(), processes)
@@ -110,16 +109,20 @@ def ingest(engine: Engine, events: Sequence[RunEvent]) -> IngestionResult:
 def ingest_each(
     engine: Engine, events: Sequence[RunEvent]
 ) -> tuple[IngestionResult, list[tuple[RunEvent, str]]]:
-    """Ingest events like `ingest`, batch by batch; also returns the events with a value that the database rejects, and
-    why.
+    """Ingest events like `ingest`, batch by batch; also returns the events that were rejected, and why.
 
-    If a transaction fails because of a value, its halves are ingested, until the invalid event is isolated. An event
-    whose process is unclear is rejected, too.
+    One whose process is unclear is, one that a gate refuses, and one with a value that the database rejects.
     """
     events, unclear = with_processes(engine, events)
-    if unclear:
-        ingested, refused = ingest_each(engine, events)
-        return ingested, [*unclear, *refused]
+    allowed, forbidden = gated(engine, events)
+    ingested, rejected = _ingest_each(engine, allowed)
+    return ingested, [*unclear, *forbidden, *rejected]
+
+
+def _ingest_each(
+    engine: Engine, events: Sequence[RunEvent]
+) -> tuple[IngestionResult, list[tuple[RunEvent, str]]]:
+    """If a transaction fails because of a value, its halves are ingested, until the invalid event is isolated."""
     if len(events) > BATCH_SIZE:
         return _ingest_parts(engine, events, BATCH_SIZE)
     try:
@@ -203,7 +206,7 @@ def _ingest_parts(
 ) -> tuple[IngestionResult, list[tuple[RunEvent, str]]]:
     result, refused = IngestionResult(), list[tuple[RunEvent, str]]()
     for begin in range(0, len(events), size):
-        ingested, others = ingest_each(engine, events[begin : begin + size])
+        ingested, others = _ingest_each(engine, events[begin : begin + size])
         result += ingested
         refused += others
     return result, refused

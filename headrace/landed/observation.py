@@ -6,6 +6,7 @@ from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from math import inf
 from time import monotonic
 
 from sqlalchemy import Engine
@@ -13,6 +14,7 @@ from sqlalchemy import Engine
 from headrace.catalog.records import CheckStatus, Outcome, Publication, Version, VersionDraft
 from headrace.execution.plan import ExternalPlan
 from headrace.landed.files import Landed, LandedFiles, Listing, is_looked_at, list_landed
+from headrace.landed.gates import gated
 from headrace.landed.tables import LandedTable, look, table_draft
 from headrace.landed.versions import SIGNATURE, draft, has_same_content, is_version
 from headrace.publishing.publication import publish
@@ -21,14 +23,20 @@ from headrace.registration.declarations import register
 from headrace.spark.errors import ResourceError, StoreUnavailable, UnusableFunction
 from headrace.spark.failures import explained
 
+SECONDS_REFUSED = 600.0  # until files that a gate has refused are read again
+
 
 @dataclass(frozen=True, slots=True)
 class UnpublishedFiles:
-    """Files without a new version: blocked, with the problem, or unchanged content, without one."""
+    """Files without a new version: blocked, with the problem, or unchanged content, without one.
+
+    until: when they are read again all the same (monotonic), as what a gate refuses may pass later.
+    """
 
     signature: str
     generation: int
     problems: tuple[str, ...] = ()
+    until: float = inf
 
 
 Memory = MutableMapping[tuple[str, str | None], UnpublishedFiles]
@@ -87,7 +95,11 @@ def observe(
         earlier = memory.get(landed.place)
         if is_version(landed, version):
             continue
-        if earlier and (earlier.signature, earlier.generation) == (landed.signature, generation):
+        if (
+            earlier
+            and (earlier.signature, earlier.generation) == (landed.signature, generation)
+            and monotonic() < earlier.until
+        ):
             problems += earlier.problems
             continue
         if monotonic() >= deadline:
@@ -101,6 +113,7 @@ def observe(
                 memory[landed.place] = UnpublishedFiles(landed.signature, generation)
             else:
                 drafts.append(found)
+    drafts, refused = gated(engine, drafts, {plan.record.key: plan.record for plan in external})
     publications = publish(engine, None, drafts)
     new = [item.version for item in publications if item.outcome is Outcome.PUBLISHED and not item.replayed]
     known |= {(version.dataset, version.partition): version for version in new}
@@ -108,8 +121,10 @@ def observe(
         if item.outcome is Outcome.BLOCKED:
             problem = _why(found, item)
             problems.append(problem)
-            memory[found.dataset, found.partition] = UnpublishedFiles(
-                found.metadata[SIGNATURE], found.expected_generation, (problem,)
+            place = found.dataset, found.partition
+            until = monotonic() + SECONDS_REFUSED if place in refused else inf
+            memory[place] = UnpublishedFiles(
+                found.metadata[SIGNATURE], found.expected_generation, (problem,), until
             )
     return Observation(tuple(known.values()), tuple(new), tuple(problems), tuple(waiting), left)
 

@@ -17,6 +17,7 @@ from headrace import garbage_collection
 from headrace.catalog import jobs
 from headrace.catalog.locks import lock_completions, lock_events
 from headrace.catalog.naming import Name, own_namespace, placer
+from headrace.catalog.organisations import create_organisation
 from headrace.context import current_context, without_row_security
 from headrace.database.connection import transaction
 from headrace.database.jsonb import encoded
@@ -130,10 +131,7 @@ def owner_of(cursor: Cursor[Any], organisation_id: UUID) -> Owner:
     name = _name_of(cursor, organisation_id)
     if name is None and organisation_id == current_context().organisation_id:
         name = current_context().settings.organisation
-        cursor.execute(
-            "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
-            [organisation_id, name],
-        )
+        create_organisation(cursor)
     if name is None:
         raise CatalogError(
             f"there is no organisation {organisation_id}: create it before events are sent for it"

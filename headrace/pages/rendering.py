@@ -38,6 +38,7 @@ PAGES = (
     ("/slas", "SLAs", Permission.READ),
     ("/alerts", "Alerts", Permission.READ),
     ("/approvals", "Approvals", Permission.REVIEW),
+    ("/policies", "Policies", Permission.READ),
     ("/estate", "Estate", Permission.REVIEW),
     ("/access", "Access", Permission.GRANT),
     ("/platform", "Health", Permission.OPERATE),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 from headrace.policies.evaluation import decide
 from headrace.policies.rules import Case, Outcome, Policies, Rule
@@ -53,21 +52,21 @@ def untested(policies: Policies) -> list[str]:
 def _outcomes(rule: Rule, cases: Sequence[Case], now: datetime) -> list[Tested]:
     found = [
         Subject(
-            str(number),
+            case.rule,
             completed(case.dataset),
             [completed(each) for each in case.inputs],
-            (Path(), 0),
-            case.event or rule.at[0],
-            {"rows": 0, "bytes": 0, "partitions": [], **case.version},
+            event=case.event or rule.at[0],
+            version={"rows": 0, "bytes": 0, "partitions": [], **case.version},
+            run={"technology": "", "system": "", "process": "", "status": "", **case.run},
         )
-        for number, case in enumerate(cases)
+        for case in cases
     ]
     decisions, failed = decide(Policies(rules=(rule,)), found, now)
-    outcomes = {each.dataset: each.outcome for each in decisions}
-    reasons = {each.dataset: each.reason for each in failed}
+    outcomes = {each.number: each.outcome for each in decisions}
+    reasons = {each.number: each.reason for each in failed}
     return [
         Tested(case, None, reason)
-        if (reason := reasons.get(str(number), reasons.get(None))) is not None
-        else Tested(case, outcomes.get(str(number), Outcome.ALLOW))
+        if (reason := reasons.get(number, reasons.get(None))) is not None
+        else Tested(case, outcomes.get(number, Outcome.ALLOW))
         for number, case in enumerate(cases)
     ]

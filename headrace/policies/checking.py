@@ -10,9 +10,11 @@ from pathlib import Path
 from headrace.declarations.loading.code import project_code
 from headrace.errors import UnknownDataset
 from headrace.execution.problems import DeclarationError
+from headrace.gates import Moment
 from headrace.policies.evaluation import Decision, Unevaluated, decide
-from headrace.policies.rules import EXCEPTIONS, FOLDER, Outcome, Policies, load_policies
-from headrace.policies.subjects import Event, subjects
+from headrace.policies.folder import FOLDER
+from headrace.policies.rules import EXCEPTIONS, Outcome, Policies, load_policies
+from headrace.policies.subjects import subjects
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def decisions_of(root: Path, keys: Sequence[str]) -> tuple[list[Decision], list[
 
 def _of_declarations(root: Path) -> Policies:
     found = load_policies(root)
-    return replace(found, rules=tuple(rule for rule in found.rules if Event.DECLARATION in rule.at))
+    return replace(found, rules=tuple(rule for rule in found.rules if Moment.DECLARATION in rule.at))
 
 
 def _problem(decision: Decision, places: dict[str, tuple[Path, int]]) -> DeclarationError:

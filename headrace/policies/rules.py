@@ -15,9 +15,10 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from headrace.declarations.sources.entries import Entry, InvalidEntry, list_entries
 from headrace.declarations.sources.origin import Origin
 from headrace.execution.problems import DeclarationError
-from headrace.policies.subjects import Event, completed
+from headrace.gates import Moment
+from headrace.policies.folder import FOLDER
+from headrace.policies.subjects import completed
 
-FOLDER = "policies"
 RULES, EXCEPTIONS, CASES = "rules.yaml", "exceptions.yaml", "tests.yaml"
 _MAX_EXPRESSION = 10_000  # characters
 
@@ -27,7 +28,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 class Outcome(StrEnum):
     """The decision of a rule about a dataset, from the mildest to the strictest.
 
-    HOLD: refused until an approver adds an exception.
+    HOLD: refused until an approver adds an exception; a registration: until a steward approves it with a reason.
     """
 
     ALLOW = "allow"
@@ -71,8 +72,8 @@ class Rule(BaseModel):
         default=None, description="CEL: whether a dataset is meant; all are by default."
     )
     require: Expression = Field(description="CEL: true for a dataset that meets the rule.")
-    at: tuple[Event, ...] = Field(
-        default=(Event.DECLARATION,), min_length=1, description="When it is evaluated."
+    at: tuple[Moment, ...] = Field(
+        default=(Moment.DECLARATION,), min_length=1, description="When it is evaluated."
     )
     outcome: Literal["warn", "hold", "deny"] = Field(
         default="deny",
@@ -124,8 +125,9 @@ class Case(BaseModel):
     name: str = Field(min_length=1)
     dataset: Facts = Field(default_factory=dict)
     inputs: tuple[Facts, ...] = ()
-    event: Event | None = Field(default=None, description="The first of the rule's `at` by default.")
+    event: Moment | None = Field(default=None, description="The first of the rule's `at` by default.")
     version: Mapping[str, Any] = Field(default_factory=dict)
+    run: Mapping[str, str] = Field(default_factory=dict)
     now: AwareDatetime | None = Field(default=None, description="The present time by default.")
     outcome: Outcome
 

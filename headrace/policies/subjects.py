@@ -1,23 +1,28 @@
-"""The variables of rules: a declared dataset and the datasets that it reads, as JSON.
+"""The variables of rules: a dataset and the datasets that it reads, as JSON.
 
-dataset.key, .domain, .name, .kind ("dataset" or "external"), .description, .owners, .tags (a map),
-.classification, .classification_level (0 public, 1 internal, 2 confidential, 3 restricted; unknown words: 3,
-none: 0), .columns ([{name, type, nullable, description, tags}]), .checks ([{name, kind, column, severity}], without
-the implied ones), .sla (a map, empty without one), .store, .format, .partitioned, .mode, .consumers (keys)
+dataset.key, .domain, .name, .kind ("dataset", "external"; by others "registered", "unknown"), .description, .owners,
+.tags (a map), .classification, .classification_level (0 public, 1 internal, 2 confidential, 3 restricted; unknown
+words: 3, none: 0), .columns ([{name, type, nullable, description, tags}]), .checks ([{name, kind, column, severity}],
+without the implied ones), .sla (a map, empty without one), .store, .format, .partitioned, .mode, .consumers (keys)
 inputs: the same of each dataset that it reads; now: the time
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from psycopg import Cursor
+
+from headrace.catalog.locators import FILES_STORE
 from headrace.catalog.records import DatasetRecord
+from headrace.context import current_context
 from headrace.execution.plan import Plan, ProcessPlan
+from headrace.gates import Moment
+from headrace.queries.sql import statement
 
 _LEVELS = {"public": 0, "internal": 1, "confidential": 2, "restricted": 3}
 _BLANK: Mapping[str, Any] = {
@@ -37,23 +42,17 @@ _BLANK: Mapping[str, Any] = {
 }
 
 
-class Event(StrEnum):
-    """When a rule is evaluated."""
-
-    DECLARATION = "declaration"
-    PUBLISH = "publish"
-
-
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A dataset as rules see it. declared_at: file and line. version: of the versions to be published."""
+    """A dataset as rules see it. declared_at: file and line. version, run: see `gates.Candidate`."""
 
     key: str
     dataset: Mapping[str, Any]
     inputs: Sequence[Mapping[str, Any]]
-    declared_at: tuple[Path, int]
-    event: Event = Event.DECLARATION
+    declared_at: tuple[Path, int] = (Path(), 0)
+    event: Moment = Moment.DECLARATION
     version: Mapping[str, Any] = field(default_factory=dict)
+    run: Mapping[str, str] = field(default_factory=dict)
 
 
 def subjects(plans: Iterable[Plan], root: Path) -> list[Subject]:
@@ -63,13 +62,12 @@ def subjects(plans: Iterable[Plan], root: Path) -> list[Subject]:
     places: dict[str, tuple[Path, int]] = {}
     for plan in plans:
         if isinstance(plan, ProcessPlan):
-            mode = plan.incremental.mode if plan.incremental is not None else ""
             for output in plan.outputs:
-                known[output.record.key] = facts(output.record, "dataset", output.store, mode)
+                known[output.record.key] = facts(output.record, "dataset")
                 reads[output.record.key] = [each.dataset for each in plan.inputs]
                 places[output.record.key] = _place(output.record, root)
         else:
-            known[plan.record.key] = facts(plan.record, "external", "", "")
+            known[plan.record.key] = facts(plan.record, "external")
             reads[plan.record.key] = []
             places[plan.record.key] = _place(plan.record, root)
     consumers: dict[str, list[str]] = defaultdict(list)
@@ -104,8 +102,8 @@ def completed(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def facts(record: DatasetRecord, kind: str, store: str, mode: str) -> dict[str, Any]:
-    """Return a declared dataset. kind: `dataset` or `external`; mode: how it grows, empty if it does not."""
+def facts(record: DatasetRecord, kind: str) -> dict[str, Any]:
+    """Return a dataset as it is declared or requested."""
     return completed(
         {
             "key": record.key,
@@ -134,12 +132,39 @@ def facts(record: DatasetRecord, kind: str, store: str, mode: str) -> dict[str, 
                 if check.kind not in ("not_null", "partition")
             ],
             "sla": dict(record.sla or {}),
-            "store": store,
+            "store": record.metadata.get("store") or (FILES_STORE if kind == "dataset" else ""),
             "format": record.format,
             "partitioned": record.partitions is not None,
-            "mode": mode,
+            "mode": record.metadata.get("incremental", ""),
         }
     )
+
+
+def known_facts(cursor: Cursor[Any], keys: Collection[str] | None) -> dict[str, dict[str, Any]]:
+    """Return datasets as the catalog knows them, by key, each with `inputs` (keys). keys: None: all of the project."""
+    parameters = {
+        "organisation": current_context().organisation_id,
+        "project": current_context().settings.project_name,
+        "keys": None if keys is None else sorted(keys),
+    }
+    found = {
+        row["key"]: completed(
+            {
+                **row,
+                "columns": [
+                    {**each, "description": each["description"] or ""} for each in row["columns"] or ()
+                ],
+                "store": row["store"] or (FILES_STORE if row["kind"] == "dataset" else ""),
+            }
+        )
+        for row in statement("datasets/facts").execute(cursor, parameters)
+    }
+    unknown = {
+        key: completed({"key": key, "kind": "unknown", "store": "", "format": "", "inputs": []})
+        for key in keys or ()
+        if key not in found
+    }
+    return found | unknown
 
 
 def _place(record: DatasetRecord, root: Path) -> tuple[Path, int]:

@@ -1,8 +1,8 @@
 """The process in which rules are evaluated, so that one without an end can be stopped.
 
-Reads {rules: [{applies, require}], subjects: [{dataset, inputs, event, version, now}]} from standard input. For each
-rule it writes a line with the result for each subject: true (meets it, or is not meant), false, or a text (why it
-cannot be evaluated).
+Each line of standard input is {rules: [{applies, require}], subjects: [{dataset, inputs, event, version, run, now}]}.
+For each rule it writes a line with the result for each subject: true (meets it, or is not meant), false, or a text
+(why it cannot be evaluated).
 """
 
 from __future__ import annotations
@@ -11,19 +11,26 @@ import json
 import sys
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import cel
 
 
 def main() -> None:
-    """Evaluate all rules on all subjects."""
-    asked = json.load(sys.stdin)
-    subjects = [{**each, "now": datetime.fromisoformat(each["now"])} for each in asked["subjects"]]
-    for rule in asked["rules"]:
-        applies = cel.compile(rule["applies"]) if rule["applies"] is not None else None
-        require = cel.compile(rule["require"])
-        print(json.dumps([_meets(applies, require, each) for each in subjects]), flush=True)
+    """Evaluate all rules on all subjects, line by line."""
+    for line in sys.stdin:
+        asked = json.loads(line)
+        subjects = [{**each, "now": datetime.fromisoformat(each["now"])} for each in asked["subjects"]]
+        for rule in asked["rules"]:
+            applies = _compiled(rule["applies"]) if rule["applies"] is not None else None
+            require = _compiled(rule["require"])
+            print(json.dumps([_meets(applies, require, each) for each in subjects]), flush=True)
+
+
+@lru_cache(maxsize=1000)
+def _compiled(expression: str) -> cel.Program:
+    return cel.compile(expression)
 
 
 def _meets(applies: cel.Program | None, require: cel.Program, subject: Mapping[str, Any]) -> bool | str:

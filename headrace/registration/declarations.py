@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 
 from headrace.access.redacted_json import jsonb_without_secrets
 from headrace.catalog.locks import lock_registrations
+from headrace.catalog.organisations import create_organisation
 from headrace.catalog.records import DatasetRecord, ProcessRecord
 from headrace.context import current_context
 from headrace.database.connection import transaction
@@ -70,7 +71,7 @@ def register(
         if not new_datasets and not new_processes:
             return []
         lock_registrations(cursor)
-        _create_organisation(cursor)
+        create_organisation(cursor)
         project, platform = current_context().settings.project_name, version("headrace")
         cursor.execute(_REGISTER_PROJECT, [current_context().organisation_id, project, platform])
         cursor.execute(
@@ -94,13 +95,6 @@ def require_project_name(cursor: Cursor[Any]) -> None:
         raise ProjectNameTaken(here.project_name)
 
 
-def _create_organisation(cursor: Cursor[Any]) -> None:
-    cursor.execute(
-        "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, %s) ON CONFLICT DO NOTHING",
-        [current_context().organisation_id, current_context().settings.organisation],
-    )
-
-
 def _hash(record: DatasetRecord | ProcessRecord) -> str:
     return hashlib.sha256(encoded(record)).hexdigest()
 
@@ -108,7 +102,7 @@ def _hash(record: DatasetRecord | ProcessRecord) -> str:
 def record_load(engine: Engine, problems: Sequence[Mapping[str, Any]]) -> None:
     """Store the invalid declarations of this project: file, line, field, message and hint of each."""
     with transaction(engine) as cursor:
-        _create_organisation(cursor)
+        create_organisation(cursor)
         cursor.execute(
             _RECORD_LOAD,
             [

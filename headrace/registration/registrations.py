@@ -13,11 +13,13 @@ from sqlalchemy import Engine
 
 from headrace.access.redacted_json import jsonb_without_secrets
 from headrace.access.sensitivity import DatasetKey, Public
-from headrace.catalog.records import Column
+from headrace.catalog.organisations import create_organisation
+from headrace.catalog.records import CheckStatus, Column, DatasetRecord
 from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.database.jsonb import jsonb
-from headrace.errors import DecisionRefused, UnknownDataset
+from headrace.errors import DecisionRefused, RefusedByGate, UnknownDataset
+from headrace.gates import Candidate, Moment, described, gate_results, is_gated, is_held, refusal
 from headrace.registration.sql import statement
 
 _DECLARED = """
@@ -115,7 +117,10 @@ class DatasetRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A request for a new dataset, and the steward's decision."""
+    """A request for a new dataset, and the steward's decision.
+
+    objections: of gates, such as policies: `name`, `text`, and `held`: whether approving it takes a comment.
+    """
 
     registration_id: UUID
     dataset_id: UUID
@@ -124,6 +129,7 @@ class Registration:
     submitted_at: datetime
     status: RegistrationStatus
     requested: Public[dict[str, Any]]
+    objections: Public[list[dict[str, Any]]]
     reviewer: Public[str | None]
     comment: Public[str | None]
     reviewed_at: datetime | None
@@ -132,18 +138,28 @@ class Registration:
 def request(cursor: Cursor[Any], asked: RegistrationRequest, *, by: str) -> Registration:
     """Request a dataset, in a running transaction. An unknown dataset becomes a draft.
 
-    Raises DecisionRefused if the dataset is declared, or an earlier request is pending.
+    Raises DecisionRefused if the dataset is declared, or an earlier request is pending; RefusedByGate.
     """
     declared = cursor.execute(_DECLARED, [current_context().organisation_id, asked.key]).fetchone()
     if declared is not None:
         place = f" at {declared['declared_at']}" if declared["declared_at"] else ""
         raise DecisionRefused(f"{asked.key} is declared{place}: change it there")
+    [results] = gate_results(cursor, [_candidate(asked)]) if is_gated(Moment.REGISTRATION) else [[]]
+    if (reason := refusal(results, held=False)) is not None:
+        raise RefusedByGate(f"{asked.key} cannot be registered: {reason}")
+    objections = [
+        {"name": each.name, "text": described(each), "held": is_held(each)}
+        for each in results
+        if each.status is not CheckStatus.PASS
+    ]
+    create_organisation(cursor)
     namespace, _, name = asked.key.rpartition("/")
     parameters = {
         "organisation": current_context().organisation_id,
         "namespace": namespace,
         "name": name,
         "requested": jsonb_without_secrets({**asdict(asked), "tags": dict(asked.tags)}),
+        "objections": jsonb(objections),
         "by": by,
     }
     statement("registration_draft").execute(cursor, parameters)
@@ -159,7 +175,7 @@ def review(
     """Approve or reject a request, in a running transaction.
 
     An approved dataset becomes active as requested; a rejected one is unchanged. Raises UnknownDataset for an unknown
-    registration, DecisionRefused for one that has been reviewed.
+    registration, DecisionRefused for one that has been reviewed, and for one that a gate holds without a comment.
     """
     cursor.execute("SELECT FROM catalog.dataset_registration WHERE reg_id = %s FOR UPDATE", [registration_id])
     waiting = _one(cursor, registration_id)
@@ -167,11 +183,23 @@ def review(
         raise DecisionRefused(
             f"registration {registration_id} was already {waiting.status.lower()} by {waiting.reviewer}"
         )
+    held = [each["text"] for each in waiting.objections if each["held"]]
+    if status is RegistrationStatus.APPROVED and held and not (comment or "").strip():
+        raise DecisionRefused(
+            f"{waiting.dataset} is held: {'; '.join(held)} Approve it with a comment that says why, or reject it"
+        )
     if status is RegistrationStatus.APPROVED:
         parameters = {"dataset_id": waiting.dataset_id, "requested": jsonb(waiting.requested)}
         statement("registration_approve").execute(cursor, parameters)
     cursor.execute(_REVIEW, [status, by, comment, registration_id])
     return _one(cursor, registration_id)
+
+
+def _candidate(asked: RegistrationRequest) -> Candidate:
+    record = DatasetRecord(
+        asked.key, asked.format, asked.description, asked.owners, asked.tags, asked.columns
+    )
+    return Candidate(Moment.REGISTRATION, asked.key, record, "registered")
 
 
 def registration(engine: Engine, registration_id: UUID) -> Registration:

@@ -24,6 +24,7 @@ from headrace.api import (
     lineage,
     night,
     openmetadata,
+    policies,
     processes,
     recent,
     slas,
@@ -40,6 +41,7 @@ from headrace.api.datasets import (
     search,
 )
 from headrace.context import current_context
+from headrace.gates import Moment, is_gated
 from headrace.http import problems, security
 from headrace.http.bodies import Bodies
 from headrace.http.coalescing import EventQueues
@@ -119,6 +121,7 @@ def routed() -> FastAPI:
         search,
         registrations,
         openmetadata,
+        policies,
         lineage,
         columns,
         processes,
@@ -138,4 +141,5 @@ def routed() -> FastAPI:
 @asynccontextmanager
 async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
     anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
+    await anyio.to_thread.run_sync(is_gated, Moment.EVENT)  # reads the policies before the first event
     yield

@@ -1,4 +1,4 @@
-"""An external package adds a store, an engine, an event source, a channel, an exporter and a check."""
+"""An external package adds a store, an engine, an event source, a channel, an exporter, a check and a gate."""
 
 from __future__ import annotations
 
@@ -245,3 +245,10 @@ def test_an_event_source_translates_files_to_runs(engine: Engine, tmp_path: Path
     (tmp_path / "night.txt").write_text("LOAD;SUCCESS;7\nCHECK;FAILURE;8\n")
     loaded = ingest_files(engine, [tmp_path / "night.txt"], source=EVENT_SOURCES.get("semicolons"))
     assert (loaded.ingested.new, loaded.ingested.runs, loaded.errors) == (2, 2, [])
+
+
+def test_a_gate_refuses_registrations(engine: Engine) -> None:
+    refused = CliRunner().invoke(app, ["register", "sealed/orders", "--owner", "team:a"])
+    assert refused.exit_code == 1
+    assert "sealed/orders cannot be registered: the domain is sealed (acme:sealed)." in refused.stderr
+    assert ask("register", "open/orders", "--owner", "team:a", "--description", "d")["objections"] == []

@@ -163,3 +163,5 @@ def _show(registration: Registration, as_json: bool) -> None:
     names = ("registration", "dataset", "status", "submitted by", "reviewer", "comment")
     of = attrgetter("registration_id", *["dataset", "status", "submitted_by", "reviewer", "comment"])
     show(facts(zip(names, of(registration), strict=True)))
+    for each in registration.objections:
+        typer.echo(f"{'Held' if each['held'] else 'Warning'}: {each['text']}")

@@ -1,5 +1,5 @@
 SELECT reg_id AS registration_id, dataset_id, full_name AS dataset, submitted_by, submitted_at, registration.status, requested,
-       reviewer, review_comment AS comment, reviewed_at
+       objections, reviewer, review_comment AS comment, reviewed_at
 FROM catalog.dataset_registration registration
 JOIN catalog.dataset USING (dataset_id)
 WHERE registration.organisation_id = %(organisation)s

@@ -382,7 +382,7 @@ _BODIES = {
     "/api/v1/lineage": {},
     "/api/v1/lineage/batch": [],
     "/api/v1/run_event": {},
-    "/api/v1/dataset/register": {"key": "mart/asked", "format": "csv"},
+    "/api/v1/dataset/register": {"key": "mart/asked", "format": "csv", "owners": ["team:a"]},
     "/api/v1/access/grant": {"user": "cem", "role": "DATA_CONSUMER"},
     "/api/v1/access/revoke": {"user": "cem", "role": "DATA_CONSUMER"},
     "/api/v1/access/token": {"name": "airflow", "permissions": ["report"]},
@@ -476,7 +476,9 @@ def _ids(engine: Engine) -> dict[str, str]:
 
 
 def _request(cursor: Any) -> UUID:
-    return request(cursor, RegistrationRequest("crm/asked", "csv"), by="test").registration_id
+    return request(
+        cursor, RegistrationRequest("crm/asked", "csv", owners=("team:a",)), by="test"
+    ).registration_id
 
 
 def _everything(engine: Engine) -> str:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from psycopg import Cursor
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -21,12 +22,13 @@ from sqlalchemy import Engine
 from headrace.access.sensitivity import MASK
 from headrace.alerts.records import RenderedNotification
 from headrace.catalog.locators import RelationLocator, SnapshotLocator
-from headrace.catalog.records import Check, Column, Version
+from headrace.catalog.records import Check, CheckResult, CheckStatus, Column, Version
 from headrace.catalog.schema import sensitive
 from headrace.checks.audit import plan
 from headrace.checks.evaluation import evaluated
 from headrace.checks.readback import PARTITION, summaries
 from headrace.checks.summary import Summary, statistics
+from headrace.gates import Candidate, Moment
 from headrace.job_reports.completions.parsing import read_completions
 from headrace.queries.rows import PublishedRow
 from headrace.spark.errors import StoreUnavailable
@@ -294,6 +296,21 @@ class Csv:
     def write(self, engine: Engine, organisation: UUID, file: BinaryIO) -> str:
         file.write(b"kind,id\n")
         return "1 line"
+
+
+class Sealed:
+    """Refuses registrations in the domain `sealed`."""
+
+    def concerns(self, moment: Moment) -> bool:
+        return moment is Moment.REGISTRATION
+
+    def results(self, cursor: Cursor[Any], candidates: Sequence[Candidate]) -> list[list[CheckResult]]:
+        return [
+            [CheckResult("acme:sealed", CheckStatus.FAIL, detail={"message": "the domain is sealed"})]
+            if each.key.startswith("sealed/")
+            else []
+            for each in candidates
+        ]
 
 
 class Semicolons:

@@ -11,6 +11,7 @@ from pathlib import Path
 from headrace.alerts.channels import CHANNELS
 from headrace.checks.custom_checks import CHECKS
 from headrace.exports.exporter import EXPORTERS
+from headrace.gates import GATES
 from headrace.orchestration.event_sources import EVENT_SOURCES
 from headrace.plugins import Registry
 from headrace.stores.registry import STORES
@@ -26,6 +27,8 @@ even = acme_headrace:Even
 pager = acme_headrace:Pager
 [headrace.exporters]
 acme-csv = acme_headrace:Csv
+[headrace.gates]
+sealed = acme_headrace:Sealed
 [headrace.event_sources]
 semicolons = acme_headrace:Semicolons
 """
@@ -39,7 +42,7 @@ def acme_installed(folder: Path) -> Iterator[None]:
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-headrace\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
-    registries: list[Registry] = [STORES, CHECKS, CHANNELS, EXPORTERS, EVENT_SOURCES]
+    registries: list[Registry] = [STORES, CHECKS, CHANNELS, EXPORTERS, EVENT_SOURCES, GATES]
     sys.path.insert(0, str(folder))
     for registry in registries:
         registry.reload()

@@ -83,6 +83,7 @@ EXAMPLES = {
     "/links": "/links",
     "/night": "/night",
     "/platform": "/platform",
+    "/policies": "/policies",
     "/processes": "/processes",
     "/processes/{process:path}": "/processes/mart/delays",
     "/runs/{run}": "/runs/{run}",

@@ -124,6 +124,7 @@ CREATE TABLE catalog.dataset_registration (
     reviewer        text,
     review_comment  text,
     requested       jsonb NOT NULL DEFAULT '{}',
+    objections      jsonb NOT NULL DEFAULT '[]', -- of gates: name, text, held
     reviewed_at     timestamptz
 );
 CREATE INDEX dataset_registration_dataset ON catalog.dataset_registration (dataset_id);
