@@ -14,7 +14,7 @@ PAGES := headrace/pages
 PAGES_JS := $(PAGES)/static/pages.js
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down clean test test-fast test-spark lint docs site wheel ui bench neo4j s3 hdfs lock install preflight browser
+.PHONY: help demo up down clean test test-fast test-spark lint docs site wheel ui bench neo4j s3 hadoop lock install preflight browser
 .PHONY: drivers readers datacontract
 
 help: ## List the targets
@@ -97,8 +97,8 @@ $(VENV)/s3/.complete: tests/platform/s3/pom.xml | install
 	@mvn -q -B -f $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(@D)
 	@touch $@
 
-hdfs: ## Fetch HDFS for its tests (Maven)
-	@mvn -q -B -f tests/platform/hdfs/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(VENV)/hdfs
+hadoop: ## Fetch HDFS and YARN for their tests (Maven)
+	@mvn -q -B -f tests/platform/hadoop/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(VENV)/hadoop
 
 readers: $(VENV)/spark-4.1.4 ## Fetch Spark 4.1 with Iceberg and Delta as readers, for their tests (Maven)
 	@mvn -q -B -f tests/platform/stores/readers/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(VENV)/readers

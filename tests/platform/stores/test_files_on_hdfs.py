@@ -13,12 +13,10 @@ from sqlalchemy import Engine
 from headrace.files.hadoop import HadoopFiles
 from headrace.files.opening import files_for
 from headrace.settings import settings
-from tests import java_server
-from tests.paths import REPOSITORY
+from tests.platform.hadoop.servers import running
 from tests.platform.projects import load_project, write_project
 from tests.platform.stores.conformance.conftest import ask
 
-JARS = REPOSITORY / ".venv" / "hdfs"
 ORDERS = "shop/orders"
 
 pytestmark = pytest.mark.slow
@@ -27,11 +25,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URI of the namenode."""
-    if not JARS.is_dir():
-        pytest.skip("no HDFS: `make hdfs` fetches it")
-    source = REPOSITORY / "tests" / "platform" / "hdfs" / "Server.java"
-    options = ["--add-opens", "java.base/java.lang=ALL-UNNAMED"]
-    with java_server.running(source, JARS, tmp_path_factory.mktemp("hdfs"), options) as uri:
+    with running("Hdfs", tmp_path_factory.mktemp("hdfs")) as uri:
         yield uri
 
 

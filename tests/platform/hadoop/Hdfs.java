@@ -3,7 +3,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
 
 /** HDFS with one datanode in the folder that is named; prints its URI and ends with its standard input. */
-public class Server {
+public class Hdfs {
     public static void main(String[] arguments) throws Exception {
         Configuration conf = new Configuration();
         conf.set(MiniDFSCluster.HDFS_MINIDFS_BASEDIR, Path.of(arguments[0]).toString());
