@@ -23,9 +23,9 @@ from headrace.catalog.records import Check, Column, DatasetRecord, ProcessRecord
 from headrace.database.connection import transaction
 from headrace.declarations.loading.project import load, records
 from headrace.openmetadata.client import Client
-from headrace.openmetadata.incoming import changes
 from headrace.openmetadata.session import SynchronisationResult
 from headrace.openmetadata.synchronisation import synchronise
+from headrace.queries.proposed_changes import proposed_changes
 from headrace.registration.declarations import register
 from headrace.settings import OpenMetadataSettings
 from tests.paths import REPOSITORY
@@ -95,7 +95,7 @@ def _kill(engine: Engine, kills: int) -> dict[str, Any]:
         "kills": both.kills,
         "equal": True,
         "entities": len(both.killed.entities),
-        "proposed changes": len(changes(engine)),
+        "proposed changes": len(proposed_changes(engine)),
     }
 
 

@@ -1,25 +1,20 @@
-"""Routes for OpenMetadata: its webhook, and the changes that stewards propose to a dataset."""
+"""The webhook of OpenMetadata."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from http import HTTPStatus
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import Response
 
 from headrace.access.errors import Unauthenticated
-from headrace.api.responses import shown
-from headrace.api.subjects import Database, Dataset, Reader
+from headrace.api.subjects import Database
 from headrace.context import current_context
 from headrace.http.problems import RequestRefused
 from headrace.openmetadata.incoming import (
     SIGNATURE,
     ChangeEvent,
-    ProposedChange,
-    changes,
     is_signed,
     store_event,
 )
@@ -31,13 +26,6 @@ class Delivery(BaseModel):
     """The outcome of a delivery."""
 
     stored: bool = Field(description="It is an event, which the next synchronisation takes into account.")
-
-
-@dataclass(frozen=True, slots=True)
-class ProposedChanges:
-    """The changes that stewards propose to a dataset."""
-
-    items: list[ProposedChange]
 
 
 @router.post(
@@ -67,13 +55,3 @@ async def receive_event(request: Request, engine: Database) -> Delivery:
         return Delivery(stored=False)
     await run_in_threadpool(store_event, engine, event)
     return Delivery(stored=True)
-
-
-@router.get(
-    "/dataset/{dataset:key}/proposed-changes",
-    summary="List the changes that stewards propose in OpenMetadata",
-    response_model=ProposedChanges,
-)
-def list_proposed_changes(engine: Database, caller: Reader, dataset: Dataset) -> Response:
-    """List what stewards wrote in OpenMetadata and the dataset's declaration does not say."""
-    return shown(engine, caller, ProposedChanges(changes(engine, dataset.key)), dataset.key)

@@ -42,19 +42,14 @@ _WITHDRAW = """
 UPDATE catalog.cleared_column SET withdrawn_by = %s, withdrawn_at = now()
 WHERE dataset_id = %s AND column_name = %s AND withdrawn_at IS NULL
 """
-_DECLARED = """
-SELECT FROM catalog.dataset
-CROSS JOIN LATERAL jsonb_array_elements(columns) AS item
-CROSS JOIN LATERAL jsonb_array_elements_text(
-    CASE jsonb_typeof(item -> 'tags') WHEN 'array' THEN item -> 'tags' ELSE '[]' END) AS tag
-WHERE dataset_id = %s AND item ->> 'name' = %s AND lower(tag) IN ('pii', 'sensitive')
-"""
+_DECLARED = "SELECT WHERE catalog.is_declared_sensitive(%s, %s)"
 
 
 class SensitivityStatus(StrEnum):
     """Why a column is sensitive, or that it was cleared."""
 
     TAGGED = "TAGGED"  # by its declaration, or by a version's schema
+    ACCEPTED = "ACCEPTED"  # a steward accepted the suggestion; the declaration does not have the tag
     INHERITED = "INHERITED"  # values of a tagged column flow into it
     POSSIBLE = "POSSIBLE"  # its sources are unknown, and a tagged column may be among them
     CLEARED = "CLEARED"  # an owner has confirmed that it is safe to display
@@ -66,7 +61,7 @@ class SensitiveColumn:
     """A column and its sensitivity.
 
     from_dataset, from_column: the tagged column that it inherits from, after a lapse the new one; None if the caller
-    may not see that. by, reason, at: of a clearing.
+    may not see that. by, reason, at: of a clearing, or of an acceptance.
     """
 
     dataset: DatasetKey
@@ -149,8 +144,8 @@ def clear(cursor: Cursor[Any], dataset: str, column: str, *, by: str, reason: st
     """Clear a column of the sensitive sources that it has now, in the current transaction; user, time and reason are
     recorded.
 
-    Raises UnknownDataset; DecisionRefused for a column that inherits nothing, is already cleared, or is tagged in its
-    own declaration.
+    Raises UnknownDataset; DecisionRefused for a column that inherits nothing, is already cleared, was accepted as
+    sensitive, or is tagged in its own declaration.
     """
     dataset_id = dataset_ids(cursor, {dataset})[dataset]
     status = _statuses(cursor, dataset, column)
@@ -158,6 +153,8 @@ def clear(cursor: Cursor[Any], dataset: str, column: str, *, by: str, reason: st
         raise DecisionRefused(f"{dataset}.{column} is already cleared")
     if not status:
         raise DecisionRefused(f"{dataset}.{column} is not sensitive: there is nothing to clear")
+    if SensitivityStatus.ACCEPTED in status:
+        raise DecisionRefused(f"{dataset}.{column} was accepted as sensitive: dismiss the suggestion")
     if cursor.execute(_DECLARED, [dataset_id, column]).fetchone() is not None:
         raise DecisionRefused(f"{dataset}.{column} is tagged in its declaration: remove the tag there")
     if SensitivityStatus.LAPSED in status:

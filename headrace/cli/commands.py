@@ -40,7 +40,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry(
             "sensitive",
             f"{_CLI}.datasets.sensitive",
-            "Suggest and show sensitive columns, or mark one as safe.",
+            "Suggest and show sensitive columns, and decide about them.",
             is_group=True,
         ),
     ),
@@ -104,7 +104,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry(
             "openmetadata",
             f"{_CLI}.openmetadata.commands",
-            "Synchronise with OpenMetadata, and show stewards' changes.",
+            "Synchronise with OpenMetadata.",
             is_group=True,
         ),
         Entry(

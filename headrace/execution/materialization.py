@@ -19,6 +19,7 @@ from headrace.catalog.locators import JDBC_STORE
 from headrace.catalog.records import ResolvedInput, Version, VersionDraft
 from headrace.catalog.schema import sensitive
 from headrace.catalog.sensitivity import cleared, sensitive_sources
+from headrace.catalog.sensitivity_suggestions import accepted_columns
 from headrace.context import current_context
 from headrace.dagster_internals import ROOT_RUN_ID_TAG
 from headrace.database.connection import connect
@@ -100,7 +101,7 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
             record_inputs(engine, current.run_id, current.number, pinned.all)
             for alias, choices in pinned.by_alias.items():
                 context.log.info("%s: %s", alias, described(choices) if choices else "no version yet")
-            hidden = _hidden(plan, pinned)
+            hidden = _hidden(engine, plan, pinned)
             with (
                 configured(session, plan.spark_conf),
                 restarted_after_full_disk(),
@@ -179,11 +180,11 @@ def _foreign(plan: ProcessPlan, pinned: PinnedInputs) -> list[ResolvedInput]:
     return [each for each in pinned.all if each.version.dataset not in plan.record.outputs]
 
 
-def _hidden(plan: ProcessPlan, pinned: PinnedInputs) -> frozenset[str]:
+def _hidden(engine: Engine, plan: ProcessPlan, pinned: PinnedInputs) -> frozenset[str]:
     """Return the columns of the run's inputs and outputs that are hidden by default."""
     read = [column for choice in pinned.all for column in choice.version.columns]
     written = [column for output in plan.outputs for column in output.record.columns]
-    return sensitive([*read, *written])
+    return sensitive([*read, *written]) | accepted_columns(engine, plan.record.outputs)
 
 
 def _published_versions(engine: Engine, output: OutputPlan) -> list[Version]:
@@ -193,7 +194,11 @@ def _published_versions(engine: Engine, output: OutputPlan) -> list[Version]:
 def _inherited(
     engine: Engine, output: OutputPlan, lineage: LineageOfOutput, pinned: PinnedInputs
 ) -> frozenset[str]:
-    """Return the output's columns that inherit sensitivity and have not been cleared."""
+    """Return the output's columns that are sensitive without a tag.
+
+    These are the accepted ones, and those that inherit sensitivity and have not been cleared.
+    """
+    accepted = accepted_columns(engine, [output.record.key])
     hidden: dict[str, frozenset[str]] = {}
     for choice in pinned.all:
         names = hidden.get(choice.version.dataset, frozenset())
@@ -201,9 +206,9 @@ def _inherited(
     found = inheriting(lineage, hidden)
     judged = cleared(engine, output.record.key) if found else {}
     if found.isdisjoint(judged):
-        return found
+        return found | accepted
     sources = sensitive_sources(engine, [choice.version for choice in pinned.all])
-    return found - {
+    return accepted | found - {
         name for name, known in judged.items() if inherited_sources(lineage, name, sources) <= known
     }
 

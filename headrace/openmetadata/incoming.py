@@ -7,7 +7,7 @@ import hmac
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
 from psycopg import Cursor
@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 from sqlalchemy import Engine
 
-from headrace.access.sensitivity import DatasetKey, Public, PublicField
 from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.database.jsonb import jsonb
@@ -58,25 +57,6 @@ class Touch:
     """Who changed an entity there last, and when."""
 
     by: str | None
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ProposedChange:
-    """A value that a steward wrote, in the words of a declaration.
-
-    column: '' for the dataset itself. value, declared: null for none. is_overwritten: the declaration's value was sent
-    again; otherwise theirs stays there.
-    """
-
-    dataset: DatasetKey
-    declared_at: Public[str | None]
-    field: Public[str]
-    column: Annotated[str, PublicField.COLUMN]
-    value: Public[Any]
-    declared: Public[Any]
-    is_overwritten: bool
-    by: Public[str | None]
     at: datetime
 
 
@@ -207,22 +187,6 @@ def record_incidents(
             )  # fmt: skip
         count += 1
     return count, newest
-
-
-def changes(engine: Engine, dataset: str | None = None) -> list[ProposedChange]:
-    """Return the changes that stewards propose, of one dataset or of all."""
-    with transaction(engine) as cursor:
-        rows = statement("changes").execute(
-            cursor, {"organisation": current_context().organisation_id, "dataset": dataset}
-        )
-        return [
-            ProposedChange(
-                dataset=row["key"], declared_at=row["declared_at"], field=row["field"], column=row["column"],
-                value=row["value"], declared=row["declared"], is_overwritten=row["outcome"] == "OVERWRITTEN",
-                by=row["by"], at=row["at"],
-            )
-            for row in rows
-        ]  # fmt: skip
 
 
 def _forget(cursor: Cursor[Any], row: Mapping[str, Any], but: Iterable[tuple[str, str]]) -> None:

@@ -35,10 +35,12 @@ from headrace.api.datasets import (
     differences,
     materialization,
     pointers,
+    proposed_changes,
     registrations,
     retirement,
     rows,
     search,
+    sensitive,
 )
 from headrace.context import current_context
 from headrace.gates import Moment, is_gated
@@ -122,8 +124,10 @@ def routed() -> FastAPI:
         registrations,
         openmetadata,
         policies,
+        proposed_changes,
         lineage,
         columns,
+        sensitive,
         processes,
         pointers,
         materialization,

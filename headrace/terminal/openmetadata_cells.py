@@ -1,24 +1,20 @@
-"""OpenMetadata in the terminal: what was sent or would be, and the changes that stewards propose."""
+"""OpenMetadata in the terminal: what was sent or would be."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import typer
-import yaml
 
 from headrace.nouns import counted
 from headrace.terminal.output import show, table
 
 if TYPE_CHECKING:
-    from headrace.openmetadata.incoming import ProposedChange
     from headrace.openmetadata.session import SynchronisationResult
 
 _MAX_VALUE = 120  # characters of a value
 _MAX_ROWS = 200
-_IN_YAML = ("description", "owners", "tags")  # fields that a declaration has as such
 
 
 def show_changes(done: SynchronisationResult) -> None:
@@ -58,48 +54,15 @@ def result_json(done: SynchronisationResult) -> dict[str, Any]:
     }
 
 
-def show_proposed(changes: Sequence[ProposedChange]) -> None:
-    """Print the changes of each dataset as YAML for its declaration."""
-    if not changes:
-        typer.echo("Stewards wrote nothing in OpenMetadata that declarations do not say.")
-        return
-    for dataset, found in groupby(changes, key=lambda each: each.dataset):
-        typer.echo("\n".join(_lines(dataset, list(found))))
-
-
 def _rows(done: SynchronisationResult) -> Iterator[tuple[object, ...]]:
     for change in done.changes:
         if not change.fields:
             yield change.action, change.kind, change.name, "", "", ""
         for name, (before, after) in change.fields.items():
-            yield change.action, change.kind, change.name, name, _short(before), _short(after)
+            yield change.action, change.kind, change.name, name, short(before), short(after)
 
 
-def _lines(dataset: str, changes: Sequence[ProposedChange]) -> Iterator[str]:
-    """Yield the lines for one dataset: who wrote what as comments, and the YAML."""
-    yield f"# {dataset}, declared at {changes[0].declared_at or 'an unknown place'}"
-    for each in changes:
-        place = f"{each.column}.{each.field}" if each.column else each.field
-        became = "the declaration was sent again" if each.is_overwritten else "kept there"
-        by = f"{each.by or 'unknown'} {each.at:%Y-%m-%d %H:%M} UTC"
-        yield f"# {place}: {_short(each.declared)} -> {_short(each.value)}, by {by} ({became})"
-    document = _document(changes)
-    if document:
-        yield yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100).rstrip()
-    yield ""
-
-
-def _document(changes: Iterable[ProposedChange]) -> dict[str, Any]:
-    document: dict[str, Any] = {}
-    columns: dict[str, dict[str, Any]] = {}
-    for each in changes:
-        if each.field in _IN_YAML:
-            (columns.setdefault(each.column, {}) if each.column else document)[each.field] = each.value
-    if columns:
-        document["schema"] = {"columns": columns}
-    return document
-
-
-def _short(value: object) -> str:
+def short(value: object) -> str:
+    """Return a value in a few words."""
     words = "none" if value in (None, [], {}) else str(value)
     return words if len(words) <= _MAX_VALUE else f"{words[: _MAX_VALUE - 1]}…"

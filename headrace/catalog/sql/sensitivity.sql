@@ -16,16 +16,25 @@ WITH asked AS MATERIALIZED (
     SELECT dataset_id, column_name, cleared_by, reason, cleared_at
     FROM catalog.cleared_column
     WHERE withdrawn_at IS NULL AND dataset_id IN (SELECT dataset_id FROM asked)
+), accepted AS (
+    SELECT dataset_id, column_name, decided_by, coalesce(note, 'may be: ' || kind) AS reason, decided_at
+    FROM catalog.sensitivity_suggestion
+    WHERE status = 'ACCEPTED'
+      AND dataset_id IN (SELECT dataset_id FROM asked)
+      AND NOT catalog.is_declared_sensitive(dataset_id, column_name)
 )
 SELECT full_name AS dataset, column_name AS column,
        CASE WHEN sensitive.dataset_id IS NULL THEN 'CLEARED'
+            WHEN accepted.dataset_id IS NOT NULL THEN 'ACCEPTED'
             WHEN cleared.dataset_id IS NOT NULL THEN 'LAPSED'
             WHEN tagged THEN 'TAGGED'
             WHEN certain THEN 'INHERITED'
             ELSE 'POSSIBLE' END AS status,
        CASE WHEN NOT tagged THEN from_key END AS from_dataset, CASE WHEN NOT tagged THEN from_column END AS from_column,
-       cleared_by AS by, reason, cleared_at AS at
+       coalesce(accepted.decided_by, cleared_by) AS by, coalesce(accepted.reason, cleared.reason) AS reason,
+       coalesce(accepted.decided_at, cleared_at) AS at
 FROM sensitive
 FULL JOIN cleared USING (dataset_id, column_name)
+LEFT JOIN accepted USING (dataset_id, column_name)
 JOIN catalog.dataset USING (dataset_id)
 ORDER BY dataset, "column"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from headrace.nouns import counted
+from headrace.terminal.archived import show_archived, show_cold_rows
 from headrace.terminal.arguments import AsJson, examples, time_of
-from headrace.terminal.output import emit, show, size, table
-
-if TYPE_CHECKING:
-    from headrace.retention.archiving import ArchivingResult, ColdRows
+from headrace.terminal.output import emit, show, table
 
 app = typer.Typer()
 
@@ -59,9 +57,9 @@ def archive(
         emit({"archive": waiting if dry_run else done, "dagster": pruned, "dry_run": dry_run})
         return
     if dry_run:
-        _preview(waiting)
+        show_cold_rows(waiting)
     else:
-        _print(done)
+        show_archived(done)
     gone = f"{counted(pruned.events, 'event')} and {counted(pruned.check_results, 'check result')}"
     typer.echo(f"Of Dagster's event log {gone} {'would be' if dry_run else 'were'} deleted.")
 
@@ -181,35 +179,3 @@ def events(
 
 def _kept(location: str | None) -> str:
     return "database" if location is None else "archive"
-
-
-def _preview(waiting: list[ColdRows]) -> None:
-    if not waiting:
-        typer.echo("Nothing to archive: no finished runs or events are older than 90 days.")
-        return
-    show(
-        table(
-            ["month", "what", "#how many"],
-            [(f"{each.month:%Y-%m}", each.kind.folder, each.rows) for each in waiting],
-        )
-    )
-    typer.echo(
-        "`headrace catalog archive` moves these to the archive. Whatever was reported of the runs goes with them."
-    )
-
-
-def _print(done: ArchivingResult) -> None:
-    if done.files:
-        moved = ", ".join(f"{rows:,} {kind.folder}" for kind, rows in done.rows.items())
-        typer.echo(f"Archived {moved}, in {counted(done.files, 'file')} of {size(done.byte_size)} in all.")
-    else:
-        typer.echo("Nothing was older than 90 days.")
-    for count, words in (
-        (done.late, "archived runs updated by late events"),
-        (done.merged, "small archive files merged"),
-        (done.outbox, "undelivered outbox messages deleted"),
-        (done.alerts, "alerts closed for 400 days deleted"),
-        (done.dropped, "empty partitions dropped"),
-    ):
-        if count:
-            typer.echo(f"{count:,} {words}.")

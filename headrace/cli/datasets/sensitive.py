@@ -1,4 +1,4 @@
-"""`headrace sensitive`: suggest and show sensitive columns, or mark one as safe to display."""
+"""`headrace sensitive`: show sensitive columns, decide about suggestions, or mark one as safe to display."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ import typer
 
 from headrace.terminal.arguments import AsJson, Dataset, dataset_keys, examples
 from headrace.terminal.errors import CommandError
-from headrace.terminal.output import emit, show, table
+from headrace.terminal.output import emit
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
-
-    from headrace.catalog.sensitivity import SensitiveColumn
 
 app = typer.Typer(no_args_is_help=True)
 Column = Annotated[str, typer.Argument(metavar="COLUMN", help="The column, domain/name.column.")]
@@ -26,12 +24,13 @@ def show_sensitive(dataset: Dataset, as_json: AsJson = False) -> None:
     """Show the sensitive columns of a dataset, with the reason."""
     from headrace.catalog.sensitivity import sensitivity
     from headrace.database.connection import connect
+    from headrace.terminal.sensitivity_cells import show_sensitive_columns
 
     found = sensitivity(connect(), [_checked(connect(), dataset)])
     if as_json:
         emit({"dataset": dataset, "columns": found})
     elif found:
-        show(table(["column", "status", "source"], [_row(each) for each in found]))
+        show_sensitive_columns(found)
     else:
         typer.echo(f"{dataset} has no sensitive columns.")
 
@@ -60,21 +59,81 @@ def suggest(
 ) -> None:
     """Suggest columns that may have personal data.
 
-    From the names of columns and a sample of the published rows, which is not stored. Accept one by `tags: [pii]` in
-    the declaration: its values are then hidden, also in all columns that are made from it.
+    From the names of columns and a sample of the published rows, which is not stored. Suggestions with a confidence of
+    at least 50 % are, until a steward accepts or dismisses them.
     """
-    from headrace.terminal.personal_data import suggested
+    from headrace.terminal.sensitivity_cells import show_found, suggested
 
     found = suggested(datasets or (), rows, min_confidence)
     if as_json:
         emit({"suggestions": [{"dataset": key, **asdict(each)} for key, each in found]})
-    elif found:
-        cells = [
-            (f"{key}.{each.column}", each.kind, f"{each.confidence:.0%}", each.reason) for key, each in found
-        ]
-        show(table(["column", "may be", "confidence", "because"], cells))
     else:
-        typer.echo("No column looks like personal data, apart from those that are sensitive already.")
+        show_found(found)
+
+
+@app.command(
+    epilog=examples("headrace sensitive suggestions", "headrace sensitive suggestions crm/customers --all")
+)
+def suggestions(
+    dataset: Annotated[
+        str | None,
+        typer.Argument(metavar="[DATASET]", help="Only of this dataset.", autocompletion=dataset_keys),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Also accepted and dismissed ones.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the suggestions that wait for a decision."""
+    from headrace.catalog.sensitivity_suggestions import SuggestionStatus, stored_suggestions
+    from headrace.database.connection import connect
+    from headrace.terminal.sensitivity_cells import show_suggestions
+
+    found = stored_suggestions(connect(), dataset, None if everything else SuggestionStatus.PENDING)
+    if as_json:
+        emit({"suggestions": found})
+    else:
+        show_suggestions(found)
+
+
+@app.command(epilog=examples("headrace sensitive accept crm/customers.contact"))
+def accept(
+    column: Column,
+    note: Annotated[
+        str | None, typer.Option("--note", metavar="TEXT", help="Recorded with the decision.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Accept a suggestion: the column is sensitive.
+
+    It is at once, with all that is made from it, and whatever its declaration says.
+    """
+    from headrace.catalog.sensitivity_suggestions import accept as accept_suggestion
+    from headrace.database.connection import connect, transaction
+
+    engine = connect()
+    key, name = _place(engine, column)
+    with transaction(engine) as cursor:
+        accept_suggestion(cursor, key, name, by=getpass.getuser(), note=note)
+    _print(key, name, "is sensitive", as_json=as_json, accepted=True)
+
+
+@app.command(epilog=examples("headrace sensitive dismiss crm/customers.nr --note 'a number of ours'"))
+def dismiss(
+    column: Column,
+    note: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why; recorded with the decision.")],
+    as_json: AsJson = False,
+) -> None:
+    """Dismiss a suggestion, also one that was accepted.
+
+    It comes back only with another kind or reason.
+    """
+    from headrace.catalog.sensitivity_suggestions import dismiss as dismiss_suggestion
+    from headrace.database.connection import connect, transaction
+
+    engine = connect()
+    key, name = _place(engine, column)
+    with transaction(engine) as cursor:
+        dismiss_suggestion(cursor, key, name, by=getpass.getuser(), note=note)
+    _print(key, name, "is not suggested any more", as_json=as_json, accepted=False)
 
 
 @app.command(
@@ -95,7 +154,7 @@ def clear(
     key, name = _place(engine, column)
     with transaction(engine) as cursor:
         clear_column(cursor, key, name, by=getpass.getuser(), reason=reason)
-    _print(key, name, "is cleared", as_json=as_json)
+    _print(key, name, "is cleared", as_json=as_json, cleared=True)
 
 
 @app.command(epilog=examples("headrace sensitive withdraw crm/ages.decade"))
@@ -108,14 +167,14 @@ def withdraw(column: Column, as_json: AsJson = False) -> None:
     key, name = _place(engine, column)
     with transaction(engine) as cursor:
         withdraw_clearing(cursor, key, name, by=getpass.getuser())
-    _print(key, name, "inherits again", as_json=as_json)
+    _print(key, name, "inherits again", as_json=as_json, cleared=False)
 
 
-def _print(key: str, name: str, what: str, *, as_json: bool) -> None:
+def _print(key: str, name: str, outcome: str, *, as_json: bool, **facts: bool) -> None:
     if as_json:
-        emit({"dataset": key, "column": name, "cleared": what == "is cleared"})
+        emit({"dataset": key, "column": name, **facts})
     else:
-        typer.echo(f"{key}.{name} {what}.")
+        typer.echo(f"{key}.{name} {outcome}.")
 
 
 def _place(engine: Engine, column: str) -> tuple[str, str]:
@@ -131,11 +190,3 @@ def _checked(engine: Engine, dataset: str) -> str:
     from headrace.queries.columns import column_place
 
     return column_place(engine, dataset).key
-
-
-def _row(column: SensitiveColumn) -> tuple[object, ...]:
-    source = f"{column.from_dataset}.{column.from_column}" if column.from_dataset is not None else None
-    clearing = f"{column.by}: {column.reason}" if column.by is not None else None
-    if column.status == "LAPSED":
-        clearing = f"cleared for other sources by {clearing}"
-    return column.column, column.status, "; ".join(filter(None, [source, clearing])) or None

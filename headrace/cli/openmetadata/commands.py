@@ -1,4 +1,4 @@
-"""`headrace openmetadata`: synchronise with OpenMetadata, and show what stewards wrote there."""
+"""`headrace openmetadata`: synchronise with OpenMetadata."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from headrace.terminal.arguments import AsJson, dataset_keys, examples
+from headrace.terminal.arguments import AsJson, examples
 from headrace.terminal.errors import CommandError, warn
-from headrace.terminal.openmetadata_cells import result_json, show_changes, show_proposed, summary
+from headrace.terminal.openmetadata_cells import result_json, show_changes, summary
 from headrace.terminal.output import emit
 
 app = typer.Typer(no_args_is_help=True)
@@ -52,27 +52,3 @@ def sync(
             warn(problem)
     if done.problems:
         raise CommandError("not everything could be synchronised; the problems are listed above")
-
-
-@app.command(
-    epilog=examples("headrace openmetadata changes", "headrace openmetadata changes flights/daily_delays")
-)
-def changes(
-    dataset: Annotated[
-        str | None,
-        typer.Argument(metavar="DATASET", help="Only of this dataset.", autocompletion=dataset_keys),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show what stewards wrote there, as changes of declarations.
-
-    Only what declarations do not say. A change is gone once the declaration has it.
-    """
-    from headrace.database.connection import connect
-    from headrace.openmetadata.incoming import changes as proposed_changes
-
-    found = proposed_changes(connect(), dataset)
-    if as_json:
-        emit(found)
-    else:
-        show_proposed(found)

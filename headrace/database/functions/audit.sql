@@ -67,6 +67,10 @@ CREATE OR REPLACE TRIGGER audit_rollback AFTER INSERT ON catalog.pointer_move
 CREATE OR REPLACE TRIGGER audit_change AFTER INSERT OR UPDATE ON catalog.cleared_column
     FOR EACH ROW EXECUTE FUNCTION catalog.audit_change('dataset_id');
 
+CREATE OR REPLACE TRIGGER audit_change AFTER UPDATE ON catalog.sensitivity_suggestion
+    FOR EACH ROW WHEN (OLD.status <> NEW.status)
+    EXECUTE FUNCTION catalog.audit_change('dataset_id');
+
 CREATE OR REPLACE TRIGGER audit_change AFTER INSERT ON catalog.planned_outage
     FOR EACH ROW EXECUTE FUNCTION catalog.audit_change('subjects');
 

@@ -53,6 +53,18 @@ CREATE OR REPLACE FUNCTION catalog.column_of(field text) RETURNS text LANGUAGE s
                 ELSE split_part(field, '.', 1) END
 $$;
 
+-- Return True if a dataset's declaration tags the column as sensitive. catalog.schema.SENSITIVE has the same tags.
+CREATE OR REPLACE FUNCTION catalog.is_declared_sensitive(of_dataset uuid, of_column text) RETURNS boolean
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT EXISTS (
+        SELECT FROM catalog.dataset
+        CROSS JOIN LATERAL jsonb_array_elements(columns) AS item
+        CROSS JOIN LATERAL jsonb_array_elements_text(
+            CASE jsonb_typeof(item -> 'tags') WHEN 'array' THEN item -> 'tags' ELSE '[]' END) AS tag
+        WHERE dataset_id = of_dataset AND item ->> 'name' = of_column AND lower(tag) IN ('pii', 'sensitive'));
+END;
+
 -- Return the provenances of what readers of a dataset get: of its published and pinned versions. Null stands for versions
 -- without one, and for a dataset without versions.
 CREATE OR REPLACE FUNCTION catalog.published_provenances(of_dataset uuid) RETURNS TABLE (provenance_id uuid)
@@ -103,8 +115,8 @@ BEGIN ATOMIC
     CROSS JOIN LATERAL catalog.published_provenances(unread.dataset_id) published;
 END;
 
--- Return the sensitive columns of versions, given by dataset and provenance: tagged ones, and those that show values of
--- one, or may show them where their lineage is unknown (certain = false). Each version is judged by its own lineage and
+-- Return the sensitive columns of versions, given by dataset and provenance: tagged ones, those that a steward accepted
+-- as sensitive, which count as tagged in the declaration, and those that show values of one, or may show them where their lineage is unknown (certain = false). Each version is judged by its own lineage and
 -- by those of the versions it was made from. A masking step ends the inheritance. So does an owner's clearing, for the
 -- sources that it was judged on: with another one the column is sensitive again. inherited: it has a source other than
 -- its own tag, of which from_key and from_column are one.
@@ -145,6 +157,10 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
             SELECT stored.dataset_id, stored.column_name, stored.column_metadata -> 'tags', false
             FROM dataset_schema stored
             WHERE stored.dataset_id IN (SELECT above.id FROM above)
+            UNION ALL
+            SELECT accepted.dataset_id, accepted.column_name, '["pii"]', true
+            FROM sensitivity_suggestion accepted
+            WHERE accepted.dataset_id IN (SELECT above.id FROM above) AND accepted.status = 'ACCEPTED'
         ) each
         WHERE EXISTS (
             SELECT FROM jsonb_array_elements_text(CASE jsonb_typeof(each.tags) WHEN 'array' THEN each.tags ELSE '[]' END) AS tag

@@ -8,9 +8,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from headrace.api.datasets.columns import show_sensitive
 from headrace.api.datasets.datasets import list_schemas, list_statistics, show_dataset
+from headrace.api.datasets.sensitive import list_suggestions, show_sensitive
+from headrace.api.paging import MAX_PAGE_SIZE
 from headrace.api.subjects import Database
+from headrace.catalog.sensitivity_suggestions import SuggestionStatus
 from headrace.http.problems import RequestRefused
 from headrace.pages.datasets.subject import Dataset, published_version, view
 from headrace.pages.datasets.trends import column_trends
@@ -44,6 +46,12 @@ def show_columns(
         about=about,
         version=version,
         sensitive=answered(show_sensitive(engine, caller, dataset))["columns"],
+        suggested={
+            each["column"]: each
+            for each in answered(
+                list_suggestions(engine, caller, dataset.key, SuggestionStatus.PENDING, limit=MAX_PAGE_SIZE)
+            )["items"]
+        },
         schemas=answered(list_schemas(engine, caller, dataset))["items"],
         column=column,
         measured=measured,

@@ -15,13 +15,13 @@ from starlette.responses import Response
 from headrace.access.callers import Caller, Permission
 from headrace.api.access import show_dataset_access
 from headrace.api.audit import list_audit
-from headrace.api.datasets.columns import show_sensitive
 from headrace.api.datasets.datasets import (
     list_quality,
     show_dataset,
 )
+from headrace.api.datasets.proposed_changes import list_proposed_changes
+from headrace.api.datasets.sensitive import show_sensitive
 from headrace.api.lineage import show_impact
-from headrace.api.openmetadata import list_proposed_changes
 from headrace.api.paging import Cursor
 from headrace.api.processes import list_runs
 from headrace.api.slas import list_incidents, show_sla_history

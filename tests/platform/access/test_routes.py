@@ -390,6 +390,8 @@ _BODIES = {
     "/api/v1/alert/{alert_id}/resolve": {"comment": "x"},
     "/api/v1/candidate/decide": {"decisions": [{"pattern": "/data/x.csv", "decision": "reject"}]},
     "/api/v1/dataset/{dataset:path}/rollback": {"reason": "x"},
+    "/api/v1/dataset/{dataset:path}/sensitive/accept": {"column": "x"},
+    "/api/v1/dataset/{dataset:path}/sensitive/dismiss": {"column": "x", "note": "x"},
     "/api/v1/dataset/{dataset:path}/pin": {"tag": "first", "reason": "x"},
     "/api/v1/dataset/{dataset:path}/unpin": {},
     "/api/v1/dataset/{dataset:path}/materialize": {},

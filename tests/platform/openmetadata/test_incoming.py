@@ -14,8 +14,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from headrace.catalog.records import CheckResult, CheckStatus
-from headrace.openmetadata.incoming import ProposedChange, changes, is_signed
+from headrace.openmetadata.incoming import is_signed
 from headrace.publishing.publication import publish
+from headrace.queries.proposed_changes import ChangeState, ProposedChange, proposed_changes
 from headrace.registration.declarations import register
 from headrace.settings import settings
 from tests.platform.conftest import Draft
@@ -32,7 +33,7 @@ def label(fqn: str, source: str = "Classification") -> Entity:
 
 
 def proposed(engine: Engine) -> dict[tuple[str, str], ProposedChange]:
-    return {(each.field, each.column): each for each in changes(engine)}
+    return {(each.field, each.column): each for each in proposed_changes(engine)}
 
 
 def patches(server: Contract) -> list[str]:
@@ -54,7 +55,7 @@ def test_a_description_of_a_steward_is_kept_where_nothing_is_declared(
     found = proposed(shop)
     assert found["description", ""].value == "Sales by order"
     assert (found["description", "id"].value, found["description", "id"].by) == ("Number", "ada")
-    assert not found["description", ""].is_overwritten
+    assert found["description", ""].state is ChangeState.KEPT
     register(shop, [ORDERS, replace(SALES, description="Sales by order")], PROCESSES)  # adopted
     sync()
     assert proposed(shop).keys() == {("description", "id")}
@@ -76,7 +77,8 @@ def test_the_rule_decides_once_and_then_nothing_changes(
     found = proposed(shop)
     assert found["description", ""].value == "What customers ordered"
     assert found["description", ""].declared == "Orders of the shop"
-    assert found["description", ""].is_overwritten is not steward_wins
+    expected = ChangeState.KEPT if steward_wins else ChangeState.OVERWRITTEN
+    assert found["description", ""].state is expected
     assert server.find("table", TABLE)["description"] == (
         "What customers ordered" if steward_wins else "Orders of the shop"
     )
@@ -267,4 +269,4 @@ def test_an_odd_event_makes_everything_be_read(
     server.events[-1] |= odd
     result = sync()
     assert (result.whole, result.problems) == (True, [])
-    assert [each.value for each in changes(shop)] == ["theirs"]
+    assert [each.value for each in proposed_changes(shop)] == ["theirs"]

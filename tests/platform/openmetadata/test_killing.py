@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine
 
-from headrace.openmetadata.incoming import changes
+from headrace.queries.proposed_changes import proposed_changes
 from tests.platform.openmetadata.conftest import ORDERS, PROCESSES, SALES
 from tests.platform.openmetadata.killing import Both, contents
 from tests.platform.openmetadata.server import Contract
@@ -23,4 +23,4 @@ def test_killed_at_random_it_ends_as_if_it_had_not_been(shop: Engine, seed: int)
         both.round()
         assert contents(both.killed) == contents(both.undisturbed)
     assert both.kills >= 5
-    assert changes(shop), "what stewards wrote is not lost"
+    assert proposed_changes(shop), "what stewards wrote is not lost"

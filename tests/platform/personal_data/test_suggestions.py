@@ -8,9 +8,12 @@ from pathlib import Path
 import phonenumbers
 import pytest
 from sqlalchemy import Engine
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
+from headrace import queries
+from headrace.catalog.sensitivity_suggestions import datasets_to_look_at
 from headrace.cli import app
+from headrace.orchestration.jobs.personal_data import sensitive_suggestions
 from headrace.personal_data.suggestions import suggestions
 from tests.platform.projects import load_project, write_project
 
@@ -156,6 +159,47 @@ attributes:
     assert "@example.com" not in shown.output
     none = CliRunner().invoke(app, ["sensitive", "suggest", "crm/customers", "--min-confidence", "1"])
     assert "No column looks like personal data" in none.stdout
+
+
+@pytest.mark.usefixtures("spark")
+def test_an_accepted_column_is_hidden_in_later_runs_and_when_read(engine: Engine, tmp_path: Path) -> None:
+    text = """
+type: headrace.Dataset
+attributes:
+  key: crm/customers
+  sql: SELECT id, concat('u', id, '@example.com') AS contact FROM range(20)
+  schema: {columns: {id: {type: bigint}, contact: {type: string}}}
+"""
+    project = load_project(write_project(tmp_path, "crm", text), engine)
+    [result] = project.materialize("crm/customers")
+    assert result.success
+    done = sensitive_suggestions.execute_in_process()
+    (event,) = done.filter_events(lambda each: each.is_successful_output)
+    assert event.step_output_data.metadata["suggestions waiting for a decision"].value == 1
+    assert datasets_to_look_at(engine) == []
+    listed = run("suggestions").stdout
+    assert "crm/customers.contact" in listed
+    assert "20 of 20 values" in listed
+
+    assert "crm/customers.contact is sensitive." in run("accept", "crm/customers.contact").stdout
+    assert "u7@example.com" not in CliRunner().invoke(app, ["read", "crm/customers"]).stdout
+    assert "tags: none -> ['pii'], by " in (
+        CliRunner().invoke(app, ["catalog", "proposed", "crm/customers"]).stdout
+    )
+    [result] = project.materialize("crm/customers")
+    statistics = queries.version(engine, "crm/customers").statistics
+    assert result.success
+    assert "min" in statistics["id"]
+    assert "min" not in statistics["contact"]
+
+    assert run("dismiss", "crm/customers.contact", "--note", "made up").exit_code == 0
+    assert "u7@example.com" in CliRunner().invoke(app, ["read", "crm/customers"]).stdout
+    assert "No suggestion waits" in run("suggestions").stdout
+    assert "made up" in run("suggestions", "--all").stdout
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, ["sensitive", *words], env={"COLUMNS": "200"})
 
 
 def test_a_minority_of_odd_values_at_one_end_does_not_hide_the_others() -> None:

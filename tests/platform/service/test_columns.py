@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from starlette.testclient import TestClient
 from headrace.access.callers import Permission
 from headrace.catalog.column_lineage import ColumnLineage, ColumnSource, How, LineageOfOutput, Subtype
 from headrace.catalog.records import Column, DatasetRecord, ProcessRecord, Technology
+from headrace.catalog.sensitivity_suggestions import store_suggestions
+from headrace.personal_data.suggestions import Suggestion
 from headrace.registration.declarations import register
 from tests.platform.service.conftest import Ask, put, run_event
 
@@ -160,3 +163,30 @@ def test_only_an_owner_clears_a_column(mails: Engine, reader: TestClient, ask: A
     )
     elsewhere = ask(Permission.READ, Permission.REGISTER, Permission.READ_SENSITIVE, domain="raw")
     assert elsewhere.post(f"{path}/clear", json=asked).status_code in {403, 404}
+
+
+def test_an_owner_accepts_and_dismisses_suggestions(mails: Engine, reader: TestClient, ask: Ask) -> None:
+    found = Suggestion("n", "phone number", 0.9, "9 of 9 values are valid phone numbers")
+    store_suggestions(mails, "mart/mails", [found], datetime.now(UTC))
+    path = "/api/v1/dataset/mart/mails/sensitive"
+    [listed] = reader.get("/api/v1/sensitive/suggestions", params={"status": "PENDING"}).json()["items"]
+    assert (listed["dataset"], listed["column"], listed["kind"]) == ("mart/mails", "n", "phone number")
+    elsewhere = ask(Permission.READ, Permission.REGISTER, Permission.READ_SENSITIVE, domain="raw")
+    assert elsewhere.get("/api/v1/sensitive/suggestions").json()["items"] == []
+    assert reader.post(f"{path}/accept", json={"column": "n"}).status_code == 403
+    assert (
+        ask(Permission.READ, Permission.REGISTER).post(f"{path}/accept", json={"column": "n"}).status_code
+        == 403
+    )
+
+    owner = ask(Permission.READ, Permission.REGISTER, Permission.READ_SENSITIVE, domain="mart")
+    answer = owner.post(f"{path}/accept", json={"column": "n", "note": "a customer's"})
+    assert ("n", "ACCEPTED", "a customer's") in [
+        (each["column"], each["status"], each["reason"]) for each in answer.json()["columns"]
+    ]
+    [change] = got(reader, "mart/mails/proposed-changes")["items"]
+    assert (change["column"], change["value"], change["state"]) == ("n", ["pii"], "ACCEPTED")
+    assert owner.post(f"{path}/accept", json={"column": "n"}).status_code == 409
+    assert owner.post(f"{path}/dismiss", json={"column": "n"}).status_code == 422
+    assert owner.post(f"{path}/dismiss", json={"column": "n", "note": "a count"}).status_code == 200
+    assert got(reader, "mart/mails/proposed-changes")["items"] == []

@@ -20,11 +20,13 @@ from headrace.access.grants import grant
 from headrace.access.sessions import open_session
 from headrace.alerts import links
 from headrace.alerts.queries import history
+from headrace.catalog.sensitivity_suggestions import store_suggestions
 from headrace.estates.estates import scan
 from headrace.estates.scan_history import scans
 from headrace.http.security import rules
 from headrace.pages.sessions import COOKIE
 from headrace.pages.static_files import static_url
+from headrace.personal_data.suggestions import Suggestion
 from headrace.publishing.runs import attempt
 from headrace.registration.declarations import register
 from headrace.service import create_app
@@ -61,6 +63,7 @@ EXAMPLES = {
     "/alerts/{alert_id}": "/alerts/{alert}",
     "/approvals": "/approvals",
     "/approvals/candidates": "/approvals/candidates",
+    "/approvals/sensitive": "/approvals/sensitive",
     "/audit": "/audit",
     "/datasets": "/datasets?q=delays",
     "/datasets/counts": "/datasets/counts",
@@ -119,6 +122,8 @@ def site(engine: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ite
     run = uuid4()
     with attempt(engine, run_id=run, process_key="mart/delays"):
         put(engine, "mart/delays", "first", run_id=run)
+    suggested = Suggestion("delay", "phone number", 0.65, "9 of 9 values are valid phone numbers")
+    store_suggestions(engine, "mart/delays", [suggested], datetime.now(UTC))
     evaluate(engine, datetime.now(UTC) + timedelta(hours=2))
     alert = raised(engine, "mart/report", "mart/delays")
     notification = history(engine, alert).notifications[0]

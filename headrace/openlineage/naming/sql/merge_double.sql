@@ -21,6 +21,14 @@ WITH sla AS (
 ), retirement AS (
     UPDATE catalog.dataset_retirement SET restored_at = now(), restored_by = 'merge'
     WHERE dataset_id = %(old)s AND restored_at IS NULL
+), suggestion AS (
+    DELETE FROM catalog.sensitivity_suggestion suggestion
+    WHERE dataset_id = %(old)s
+      AND EXISTS (
+          SELECT FROM catalog.sensitivity_suggestion other
+          WHERE other.dataset_id = %(into)s AND other.column_name = suggestion.column_name)
+), look AS (
+    DELETE FROM catalog.personal_data_look WHERE dataset_id = %(old)s
 ), cleared AS (
     UPDATE catalog.cleared_column cleared SET withdrawn_at = now(), withdrawn_by = 'merge'
     WHERE dataset_id = %(old)s

@@ -55,6 +55,8 @@ WITH sla AS (
             FROM unnest(sources) AS source)
     WHERE dataset_id = %(old)s
        OR EXISTS (SELECT FROM unnest(sources) AS source WHERE left(source, 36) = %(old)s::text)
+), suggestion AS (
+    UPDATE catalog.sensitivity_suggestion SET dataset_id = %(into)s WHERE dataset_id = %(old)s
 ), reported AS (
     UPDATE catalog.pending_materialization SET subject_id = %(into)s WHERE subject_id = %(old)s
 )

@@ -15,3 +15,6 @@ WHERE organisation_id = %(organisation)s
   AND NOT EXISTS (SELECT FROM catalog.sla WHERE sla.dataset_id = dataset.dataset_id)
   AND NOT EXISTS (SELECT FROM catalog.quality_check_def def WHERE def.dataset_id = dataset.dataset_id)
   AND NOT EXISTS (SELECT FROM catalog.cleared_column cleared WHERE cleared.dataset_id = dataset.dataset_id)
+  AND NOT EXISTS (
+      SELECT FROM catalog.sensitivity_suggestion suggestion WHERE suggestion.dataset_id = dataset.dataset_id)
+  AND NOT EXISTS (SELECT FROM catalog.personal_data_look look WHERE look.dataset_id = dataset.dataset_id)

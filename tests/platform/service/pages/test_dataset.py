@@ -111,7 +111,7 @@ def test_the_classification_is_a_fact_of_its_own(browse: Browse, catalog: Engine
 
 
 def test_changes_that_stewards_propose_in_openmetadata_are_shown(browse: Browse, catalog: Engine) -> None:
-    assert "Proposed in OpenMetadata" not in browse().open("/datasets/mart/delays")
+    assert "Proposed by stewards" not in browse().open("/datasets/mart/delays")
     with transaction(catalog) as cursor:
         cursor.execute(
             "INSERT INTO catalog.openmetadata_change (organisation_id, dataset_id, field, value, declared, outcome, "
@@ -119,7 +119,7 @@ def test_changes_that_stewards_propose_in_openmetadata_are_shown(browse: Browse,
             "'KEPT', 'ada', now() FROM catalog.dataset WHERE full_name = 'mart/delays'"
         )
     page = browse().open("/datasets/mart/delays")
-    assert "Proposed in OpenMetadata" in page
+    assert "Proposed by stewards" in page
     assert "&lt;b&gt;Late&lt;/b&gt;" in page
     assert "Proposed" not in browse().open("/datasets/raw/flights")
 

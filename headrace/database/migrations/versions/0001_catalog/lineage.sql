@@ -131,3 +131,28 @@ CREATE TABLE catalog.cleared_column (
     withdrawn_at    timestamptz
 );
 CREATE UNIQUE INDEX cleared_column_current ON catalog.cleared_column (dataset_id, column_name) WHERE withdrawn_at IS NULL;
+
+-- A column that may have personal data, by its name or by a sample of its values, of which nothing is stored: kind and
+-- reason are in words, confidence is from 0 to 1. An accepted one is sensitive, whatever its declaration says.
+CREATE TABLE catalog.sensitivity_suggestion (
+    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    dataset_id      uuid NOT NULL REFERENCES catalog.dataset,
+    column_name     text COLLATE "C" NOT NULL,
+    kind            text NOT NULL,
+    confidence      double precision NOT NULL CHECK (confidence BETWEEN 0 AND 1),
+    reason          text NOT NULL,
+    suggested_at    timestamptz NOT NULL DEFAULT now(),
+    status          text NOT NULL DEFAULT 'PENDING' CHECK (status IN ('PENDING', 'ACCEPTED', 'DISMISSED')),
+    decided_by      text,
+    decided_at      timestamptz,
+    note            text,
+    PRIMARY KEY (dataset_id, column_name),
+    CHECK ((status = 'PENDING') = (decided_by IS NULL) AND (decided_by IS NULL) = (decided_at IS NULL))
+);
+
+-- When a sample of a dataset was last looked at for personal data.
+CREATE TABLE catalog.personal_data_look (
+    dataset_id      uuid PRIMARY KEY REFERENCES catalog.dataset,
+    organisation_id uuid NOT NULL REFERENCES catalog.organisation,
+    looked_at       timestamptz NOT NULL
+);
