@@ -14,7 +14,7 @@ PAGES := headrace/pages
 PAGES_JS := $(PAGES)/static/pages.js
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up down clean test test-fast test-spark lint docs site wheel ui bench neo4j s3 hadoop lock install preflight browser
+.PHONY: help demo up down clean test test-fast test-spark lint docs site wheel ui bench neo4j janusgraph s3 hadoop lock install preflight browser
 .PHONY: drivers readers datacontract
 
 help: ## List the targets
@@ -88,6 +88,10 @@ bench: install ## Repeat all performance measurements
 
 neo4j: ## Fetch Neo4j for its tests (Maven)
 	@mvn -q -B -f tests/platform/exports/neo4j/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(VENV)/neo4j
+
+janusgraph: | install ## Fetch JanusGraph and its driver for their tests (Maven, PyPI)
+	@$(BIN)/python -m pip --disable-pip-version-check --quiet install 'gremlinpython>=3.7.3,<3.8'
+	@mvn -q -B -f tests/platform/exports/janusgraph/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(VENV)/janusgraph
 
 s3: $(VENV)/s3/.complete ## Fetch Spark's S3 client for its tests (Maven)
 

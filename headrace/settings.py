@@ -119,6 +119,31 @@ class Neo4jSettings(BaseModel):
     )
 
 
+class JanusGraphSettings(BaseModel):
+    """The JanusGraph server for a copy of the lineage graph; unused without `uri`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    uri: str | None = Field(default=None, description="`ws://host:8182/gremlin` or `wss://...`.")
+    user: str = Field(default="", description="The user to connect as, if the server asks.")
+    password: SecretStr = Field(default=SecretStr(""), description="The user's password; set the variable.")
+    traversal_source: str = Field(
+        default="g", description="The traversal source of the graph on that server."
+    )
+
+
+class DataHubSettings(BaseModel):
+    """The DataHub to which lineage is sent; unused without `url`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: str | None = Field(
+        default=None,
+        description="Of its metadata service: `https://host:8080`, or `https://host/api/gms` of its frontend.",
+    )
+    token: SecretStr | None = Field(default=None, description="A personal access token; set the variable.")
+
+
 class Winner(StrEnum):
     """The side whose value of a field stays, where both have one."""
 
@@ -347,6 +372,8 @@ class Settings(BaseSettings):
         description="A database with a copy of the OL_* tables: `postgresql://`, `db2://` or `teradatasql://`.",
     )
     neo4j: Neo4jSettings = Neo4jSettings()
+    janusgraph: JanusGraphSettings = JanusGraphSettings()
+    datahub: DataHubSettings = DataHubSettings()
     openmetadata: OpenMetadataSettings = OpenMetadataSettings()
     connections: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], ConnectionSettings] = Field(
         default_factory=dict,

@@ -68,6 +68,15 @@ def is_known(cursor: Rows, organisation: UUID, reader: str, since: Position) -> 
     return row is not None
 
 
+def stored_position(cursor: Rows, organisation: UUID, reader: str) -> Position | None:
+    """Return the position that `note_read` stored; None if the reader has read nothing."""
+    row = cursor.execute(
+        "SELECT transaction_id, outbox_id FROM catalog.outbox_reader WHERE organisation_id = %s AND reader = %s",
+        [organisation, reader],
+    ).fetchone()
+    return None if row is None else Position(row["transaction_id"], row["outbox_id"])
+
+
 def changes_since(cursor: Rows, organisation: UUID, since: Position) -> tuple[Sequence[Change], Position]:
     """Return the next changes and the position after them; the same position if there are no more."""
     cursor.execute(

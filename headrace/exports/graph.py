@@ -79,9 +79,10 @@ def nodes_of(cursor: Rows, part: Part, ids: Sequence[UUID]) -> list[Node]:
     return [_node(row) for row in _named(cursor, part, "id", ids)]
 
 
-def edges_of(cursor: Rows, ids: Sequence[UUID]) -> list[Edge]:
-    """Return the current edges of these ids."""
-    return [_edge(row) for row in _named(cursor, Part.EDGE, "id", ids) if row["current"]]
+def edges_of(cursor: Rows, ids: Sequence[UUID]) -> tuple[list[Edge], list[Edge]]:
+    """Return the edges of these ids: the current ones, and those that have ended."""
+    rows = _named(cursor, Part.EDGE, "id", ids)
+    return [_edge(row) for row in rows if row["current"]], [_edge(row) for row in rows if not row["current"]]
 
 
 def column_edges_into(cursor: Rows, names: Sequence[UUID]) -> list[Edge]:

@@ -1,58 +1,25 @@
-"""Synchronise the lineage graph to Neo4j: a full load once, then changes from the outbox."""
+"""The lineage graph in Neo4j."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from sqlalchemy import Engine
 
-from headrace.catalog.outbox import Change, Part, Position, Rows, changes_since, is_known, note_read, position
-from headrace.database.connection import transaction
-from headrace.database.locks import alone
-from headrace.errors import CatalogError
+from headrace.catalog.outbox import Part, Position
+from headrace.context import current_context
 from headrace.exports import cypher
-from headrace.exports.graph import (
-    PAGE,
-    Edge,
-    Node,
-    column_edges_into,
-    edges,
-    edges_of,
-    nodes,
-    nodes_of,
-    snapshot,
-)
+from headrace.exports.exporter import GraphChanges, GraphPart, GraphUnavailable, paged
+from headrace.exports.graph import PAGE, Edge, Node
 
 if TYPE_CHECKING:
     from neo4j import Driver, ManagedTransaction, Session
 
-_T = TypeVar("_T")
-_READER = "neo4j"
 _BOLT = re.compile(r"(bolt|neo4j)([+]s|[+]ssc)?://.")
-LABELS = {Part.DATASET: cypher.LABELS["DATASET"], Part.PROCESS: cypher.LABELS["PROCESS"]}
-
-
-class GraphUnavailable(CatalogError):
-    """Neo4j cannot be reached, or refuses; the message gives the reason and a solution."""
-
-    failure_kind = "INFRASTRUCTURE"
-
-
-@dataclass(frozen=True, slots=True)
-class SynchronisationResult:
-    """Result of synchronising the graph.
-
-    whole: the full graph was written. written: written nodes and edges. removed: removed ones.
-    """
-
-    whole: bool
-    written: int
-    removed: int
 
 
 @contextmanager
@@ -82,124 +49,101 @@ def connected(uri: str, user: str, password: str) -> Iterator[Driver]:
         ) from error
 
 
-def synchronise(
-    engine: Engine, driver: Driver, organisation: UUID, *, database: str | None = None, whole: bool = False
-) -> SynchronisationResult:
-    """Update the organisation's graph in Neo4j to the catalog's current state. Nodes of others are left alone.
+class Neo4j:
+    """Neo4j, at the address of the settings."""
 
-    The position is stored in Neo4j, in the transaction that writes: an interrupted synchronisation resumes there, and
-    if Neo4j was emptied or restored, the full graph is written. Raises GraphUnavailable while another process
-    synchronises.
-    """
-    with alone(engine, "neo4j") as first, driver.session(database=database) as session:
-        if not first:
-            raise GraphUnavailable("another process is synchronising Neo4j; try again when it has finished")
+    @property
+    def is_configured(self) -> bool:
+        """True if `neo4j.uri` is set."""
+        return current_context().settings.neo4j.uri is not None
+
+    @contextmanager
+    def opened(self, engine: Engine, organisation: UUID) -> Iterator[Neo4jGraph]:
+        """Connect."""
+        there = current_context().settings.neo4j
+        if there.uri is None:
+            raise GraphUnavailable(
+                "Neo4j is not configured: set HEADRACE_NEO4J__URI, for example bolt://localhost:7687"
+            )
+        with (
+            connected(there.uri, there.user, there.password.get_secret_value()) as driver,
+            driver.session(database=there.database) as session,
+        ):
+            yield Neo4jGraph(session, organisation)
+
+
+class Neo4jGraph:
+    """The copy in Neo4j, which has its position too, in the transaction that writes."""
+
+    problems = ()
+
+    def __init__(self, session: Session, organisation: UUID) -> None:
+        """Create the constraints that are missing."""
+        self._session = session
+        self._organisation = organisation
         for statement in cypher.CONSTRAINTS:
             session.run(statement).consume()
-        marked = session.run(cypher.POSITION, organisation=str(organisation)).single()
-        since = Position(marked["transaction_id"], marked["outbox_id"]) if marked else None
-        with transaction(engine) as cursor:
-            known = since is not None and not whole and is_known(cursor, organisation, _READER, since)
-        if since is None or not known:
-            return _write_all(engine, session, organisation)
-        return _write_changes(engine, session, organisation, since)
+
+    def position(self) -> Position | None:
+        """Return the position of the mark."""
+        marked = self._session.run(cypher.POSITION, organisation=str(self._organisation)).single()
+        return Position(marked["transaction_id"], marked["outbox_id"]) if marked else None
+
+    def write(self, part: GraphPart, stamp: str) -> None:
+        """Write a part, in one transaction."""
+        self._session.execute_write(_write, self._organisation, part, stamp)
+
+    def finish(self, stamp: str, reached: Position) -> int:
+        """Remove what has another stamp, in transactions of one page, and store the position."""
+        removed = 0
+        for statement in cypher.REMOVE_UNSTAMPED:
+            given = {"organisation": str(self._organisation), "stamp": stamp, "limit": PAGE}
+            while (count := self._session.execute_write(_count, statement, given)) > 0:
+                removed += count
+        self._session.execute_write(_mark, self._organisation, reached)
+        return removed
+
+    def apply(self, changes: GraphChanges, reached: Position) -> None:
+        """Apply a batch and store the position after it, in one transaction."""
+        self._session.execute_write(_apply, self._organisation, changes, reached)
 
 
-def _write_all(engine: Engine, session: Session, organisation: UUID) -> SynchronisationResult:
-    """Write everything, in transactions of one page; stale objects are removed last, and then the position is
-    stored."""
-    counts = [0, 0]
-    with snapshot(engine) as cursor:
-        reached = position(cursor)
-        stamp = f"{reached.transaction_id}/{reached.outbox_id}"
-        for part in LABELS:
-            for page in nodes(cursor, part, organisation):
-                session.execute_write(_write_nodes, part, organisation, page, stamp)
-                counts[0] += len(page)
-        for each in edges(cursor, Part.EDGE, organisation):
-            session.execute_write(_write_edges, each, stamp)
-            counts[0] += len(each)
-        for each in edges(cursor, Part.COLUMN_EDGE, organisation):
-            session.execute_write(_write_column_edges, organisation, each, stamp)
-            counts[0] += len(each)
-    for statement in cypher.REMOVE_UNSTAMPED:
-        given = {"organisation": str(organisation), "stamp": stamp, "limit": PAGE}
-        while (removed := session.execute_write(_count, statement, given)) > 0:
-            counts[1] += removed
-    session.execute_write(_mark, organisation, reached)
-    note_read(engine, organisation, _READER, reached)
-    return SynchronisationResult(True, *counts)
+def _apply(on: ManagedTransaction, organisation: UUID, changes: GraphChanges, reached: Position) -> None:
+    for statement in cypher.REMOVE_EDGES:
+        on.run(statement, ids=_texts(changes.reported[Part.EDGE])).consume()
+    names = changes.reported[Part.COLUMN_EDGE]
+    on.run(cypher.REMOVE_COLUMN_EDGES, names=_texts(names)).consume()
+    on.run(cypher.REMOVE_NODES[Part.DATASET], ids=_texts(changes.gone_datasets)).consume()
+    on.run(cypher.REMOVE_NODES[Part.PROCESS], ids=_texts(changes.gone_processes)).consume()
+    _write(on, organisation, changes.current, None)
+    if names:
+        given = {"organisation": str(organisation), "limit": PAGE}
+        while _count(on, cypher.REMOVE_BARE_COLUMNS, given):
+            pass
+    _mark(on, organisation, reached)
 
 
-def _write_changes(
-    engine: Engine, session: Session, organisation: UUID, since: Position
-) -> SynchronisationResult:
-    counts = [0, 0]
-    while True:
-        with transaction(engine) as cursor:
-            changes, reached = changes_since(cursor, organisation, since)
-            if reached == since:
-                return SynchronisationResult(False, *counts)
-            written, removed = _changed(session, cursor, organisation, changes, reached)
-        note_read(engine, organisation, _READER, reached)
-        counts[0] += written
-        counts[1] += removed
-        since = reached
-
-
-def _changed(
-    session: Session, cursor: Rows, organisation: UUID, changes: Sequence[Change], reached: Position
-) -> tuple[int, int]:
-    """Apply one batch of changes and store the position after it, in one transaction of Neo4j.
-
-    Writes the catalog's current state, not that at the time of the change: a batch that is repeated, or late, cannot
-    revert anything.
-    """
-    ids = {
-        part: sorted({each for change in changes if change.part is part for each in change.ids})
-        for part in Part
-    }
-    current = edges_of(cursor, ids[Part.EDGE])
-    columns = column_edges_into(cursor, ids[Part.COLUMN_EDGE])
-    # An edge may be reported before its ends: the required ones are written with it.
-    ends = {end.id for edge in (*current, *columns) for end in (edge.source, edge.target)}
-    found = {part: nodes_of(cursor, part, sorted({*ids[part], *ends})) for part in LABELS}
-    gone = {part: sorted(set(ids[part]) - {node.id for node in found[part]}) for part in LABELS}
-
-    def write(on: ManagedTransaction) -> None:
-        for statement in cypher.REMOVE_EDGES:
-            on.run(statement, ids=_texts(ids[Part.EDGE])).consume()
-        on.run(cypher.REMOVE_COLUMN_EDGES, names=_texts(ids[Part.COLUMN_EDGE])).consume()
-        for part in LABELS:
-            on.run(cypher.REMOVE_NODES[part], ids=_texts(gone[part])).consume()
-            for page in _paged(found[part]):
-                _write_nodes(on, part, organisation, page)
-        for edge_page in _paged(current):
-            _write_edges(on, edge_page)
-        for edge_page in _paged(columns):
-            _write_column_edges(on, organisation, edge_page)
-        if ids[Part.COLUMN_EDGE]:
-            given = {"organisation": str(organisation), "limit": PAGE}
-            while _count(on, cypher.REMOVE_BARE_COLUMNS, given):
-                pass
-        _mark(on, organisation, reached)
-
-    session.execute_write(write)
-    removed = len(set(ids[Part.EDGE]) - {edge.id for edge in current}) + sum(map(len, gone.values()))
-    return sum(map(len, found.values())) + len(current) + len(columns), removed
+def _write(on: ManagedTransaction, organisation: UUID, part: GraphPart, stamp: str | None) -> None:
+    for label, nodes in (("Dataset", part.datasets), ("Process", part.processes)):
+        for page in paged(nodes, PAGE):
+            _write_nodes(on, label, organisation, page, stamp)
+    for edge_page in paged(part.edges, PAGE):
+        _write_edges(on, edge_page, stamp)
+    for edge_page in paged(part.column_edges, PAGE):
+        _write_column_edges(on, organisation, edge_page, stamp)
 
 
 def _write_nodes(
-    on: ManagedTransaction, part: Part, organisation: UUID, page: Sequence[Node], stamp: str | None = None
+    on: ManagedTransaction, label: str, organisation: UUID, page: Sequence[Node], stamp: str | None
 ) -> None:
     own = {"organisation": str(organisation), "stamp": stamp}
     rows = [
         {"id": str(node.id), "properties": {**node.properties, **own, "id": str(node.id)}} for node in page
     ]
-    on.run(cypher.WRITE_NODES[LABELS[part]], rows=rows).consume()
+    on.run(cypher.WRITE_NODES[label], rows=rows).consume()
 
 
-def _write_edges(on: ManagedTransaction, page: Iterable[Edge], stamp: str | None = None) -> None:
+def _write_edges(on: ManagedTransaction, page: Iterable[Edge], stamp: str | None) -> None:
     kinds: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for edge in page:
         kinds.setdefault((edge.role, edge.source.kind, edge.target.kind), []).append(_row(edge, stamp))
@@ -208,7 +152,7 @@ def _write_edges(on: ManagedTransaction, page: Iterable[Edge], stamp: str | None
 
 
 def _write_column_edges(
-    on: ManagedTransaction, organisation: UUID, page: Iterable[Edge], stamp: str | None = None
+    on: ManagedTransaction, organisation: UUID, page: Iterable[Edge], stamp: str | None
 ) -> None:
     rows = [
         {
@@ -247,8 +191,3 @@ def _count(on: ManagedTransaction, statement: str, given: Mapping[str, Any]) -> 
 
 def _texts(ids: Iterable[UUID]) -> list[str]:
     return [str(each) for each in ids]
-
-
-def _paged(rows: Sequence[_T]) -> Iterator[Sequence[_T]]:
-    for start in range(0, len(rows), PAGE):
-        yield rows[start : start + PAGE]

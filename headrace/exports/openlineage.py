@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import IO, Any
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from sqlalchemy import Engine
 
@@ -96,10 +97,54 @@ def job_event(row: Mapping[str, Any], at: datetime) -> Json:
     }
 
 
-def _rows(cursor: Rows, name: str, organisation: UUID) -> Iterator[Mapping[str, Any]]:
+def run_events(cursor: Rows, organisation: UUID, processes: Sequence[UUID]) -> Iterator[Json]:
+    """Yield a completed run for each of these processes that reads or writes a dataset, with what is known of it now.
+
+    For consumers that know neither JobEvents nor DatasetEvents. The id of the run follows from the content: the same
+    state is the same run, however often it is sent.
+    """
+    at = datetime.now(UTC)
+    facets = {}
+    for row in _rows(cursor, "lineage_dataset_events", organisation, processes):
+        dataset = dataset_event(row, at)["dataset"]
+        facets[dataset["namespace"], dataset["name"]] = dataset["facets"]
+    for row in _rows(cursor, "lineage_job_events", organisation, processes):
+        job = job_event(row, at)
+        if not (job["inputs"] or job["outputs"]):
+            continue
+        content = {
+            "job": job["job"],
+            "inputs": [_with_facets(each, facets) for each in job["inputs"]],
+            "outputs": [_with_facets(each, facets) for each in job["outputs"]],
+        }
+        run = {
+            "runId": str(uuid5(row["id"], encoded(content).decode())),
+            # Consumers take the platform of a job from its engine.
+            "facets": {
+                "processing_engine": _facet(
+                    "1-1-1/ProcessingEngineRunFacet",
+                    name=row["technology"].lower(),
+                    version=version("headrace"),
+                )
+            },
+        }
+        yield scrubbed({**_event("RunEvent", at), "eventType": "COMPLETE", "run": run, **content})
+
+
+def _with_facets(dataset: Json, facets: Mapping[tuple[str, str], Json]) -> Json:
+    known = facets.get((dataset["namespace"], dataset["name"]), {})
+    own = {name: facet for name, facet in known.items() if name != "lineage"}
+    return {**dataset, "facets": {**own, **dataset.get("facets", {})}}
+
+
+def _rows(
+    cursor: Rows, name: str, organisation: UUID, processes: Sequence[UUID] | None = None
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of all, or of these processes and of the datasets that they read and write."""
     after = UUID(int=0)
+    chosen = None if processes is None else list(processes)
     while True:
-        given = {"organisation": organisation, "after": after, "limit": PAGE}
+        given = {"organisation": organisation, "after": after, "limit": PAGE, "processes": chosen}
         page = statement(name).execute(cursor, given).fetchall()
         yield from page
         if len(page) < PAGE:

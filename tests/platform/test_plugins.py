@@ -27,7 +27,7 @@ from headrace.catalog.records import Column, InputRequest, Version, VersionDraft
 from headrace.cli import app
 from headrace.context import current_context
 from headrace.declarations.loading.project import load
-from headrace.exports.exporter import EXPORTERS
+from headrace.exports.formats import FORMATS
 from headrace.orchestration.event_sources import EVENT_SOURCES
 from headrace.orchestration.ingestion import load as ingest_files
 from headrace.plugins import UnknownPlugin
@@ -235,10 +235,10 @@ def test_a_channel_delivers_to_its_scheme() -> None:
 def test_an_exporter_writes_its_format(engine: Engine) -> None:
     register(engine, [], [])
     file = io.BytesIO()
-    assert EXPORTERS.get("acme-csv").write(engine, current_context().organisation_id, file) == "1 line"
+    assert FORMATS.get("acme-csv").write(engine, current_context().organisation_id, file) == "1 line"
     assert file.getvalue() == b"kind,id\n"
     with pytest.raises(UnknownPlugin, match="Installed: acme-csv, "):
-        EXPORTERS.get("acme-xml")
+        FORMATS.get("acme-xml")
 
 
 def test_an_event_source_translates_files_to_runs(engine: Engine, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`headrace lineage export` and `sync`: the lineage graph as a file, as OL_* tables, or in Neo4j."""
+"""`headrace lineage export` and `sync`: the lineage graph as a file, as OL_* tables, or in other systems."""
 
 from __future__ import annotations
 
@@ -60,40 +60,55 @@ def export(
     if format_ is None:
         _export_tables(database, schema, as_json=as_json)
         return
-    from headrace.exports.exporter import EXPORTERS
+    from headrace.exports.formats import FORMATS
 
-    written = EXPORTERS.get(format_).write(connect(), current_context().organisation_id, sys.stdout.buffer)
+    written = FORMATS.get(format_).write(connect(), current_context().organisation_id, sys.stdout.buffer)
     typer.echo(f"{written}.", err=True)
 
 
-@app.command(epilog=examples("HEADRACE_NEO4J__URI=bolt://localhost:7687 headrace lineage sync"))
+@app.command(
+    epilog=examples(
+        "headrace lineage sync --dry-run", "headrace lineage sync", "headrace lineage sync neo4j --whole"
+    )
+)
 def sync(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...",
+            help="`neo4j`, `janusgraph`, `datahub`, or one that a package adds. [default: all that are configured]",
+        ),
+    ] = None,
     whole: Annotated[bool, typer.Option("--whole", help="Write the whole graph again.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count what would change; write nothing.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Synchronise the lineage graph to Neo4j.
+    """Synchronise the lineage graph to other systems.
 
-    The first sync writes the whole graph, later ones only its changes. Set HEADRACE_NEO4J__URI, __USER, __PASSWORD and
-    __DATABASE. Nodes created by others are left unchanged.
+    The first sync writes the whole graph, later ones only its changes. One that was interrupted continues. Objects
+    created by others are left unchanged.
     """
     from headrace.context import current_context
     from headrace.database.connection import connect
-    from headrace.exports.neo4j import connected, synchronise
+    from headrace.exports.exporter import EXPORTERS
+    from headrace.exports.synchronisation import synchronise
+    from headrace.terminal.graph_copies import show_synchronised
 
-    there = current_context().settings.neo4j
-    if there.uri is None:
+    chosen = names or [name for name in EXPORTERS.names() if EXPORTERS.get(name).is_configured]
+    if not chosen:
         raise CommandError(
-            "Neo4j is not configured: set HEADRACE_NEO4J__URI, for example bolt://localhost:7687"
+            "nothing is configured: set HEADRACE_NEO4J__URI, HEADRACE_JANUSGRAPH__URI or HEADRACE_DATAHUB__URL"
         )
-    with connected(there.uri, there.user, there.password.get_secret_value()) as driver:
-        done = synchronise(
-            connect(), driver, current_context().organisation_id, database=there.database, whole=whole
-        )
+    organisation = current_context().organisation_id
+    done = {name: synchronise(connect(), name, organisation, whole=whole, is_dry=dry_run) for name in chosen}
     if as_json:
         emit(done)
-        return
-    all_of_it = "Wrote the whole graph: " if done.whole else ""
-    typer.echo(f"{all_of_it}{done.written:,} nodes and edges written, {done.removed:,} removed.")
+    else:
+        show_synchronised(done, is_dry=dry_run)
+    if any(each.problems for each in done.values()):
+        raise CommandError("not everything was accepted; the problems are listed above")
 
 
 def _export_tables(database: str | None, schema: str | None, *, as_json: bool) -> None:

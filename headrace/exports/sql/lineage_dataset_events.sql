@@ -1,4 +1,4 @@
--- A page of an organisation's datasets, with the content of their DatasetEvents. sources, columns: lineage without a
+-- A page of an organisation's datasets, or of those that the given processes read and write, with the content of their DatasetEvents. sources, columns: lineage without a
 -- known process.
 SELECT dataset.dataset_id AS id, named.namespace_uri AS namespace, named.name, dataset.description, dataset.owners,
        dataset.tags, newest.version_tag, (
@@ -33,5 +33,9 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) newest ON true
 WHERE dataset.organisation_id = %(organisation)s AND dataset.dataset_id > %(after)s
+  AND (%(processes)s::uuid[] IS NULL OR dataset.dataset_id IN (
+      SELECT source_id FROM catalog.lineage_edge WHERE target_id = ANY (%(processes)s) AND edge_role = 'CONSUMES'
+      UNION ALL
+      SELECT target_id FROM catalog.lineage_edge WHERE source_id = ANY (%(processes)s) AND edge_role = 'PRODUCES'))
 ORDER BY dataset.dataset_id
 LIMIT %(limit)s

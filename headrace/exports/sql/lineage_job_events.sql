@@ -1,4 +1,4 @@
--- A page of an organisation's processes, with the content of their JobEvents.
+-- A page of an organisation's processes, or of the given ones, with the content of their JobEvents.
 SELECT process.process_id AS id, named.namespace_uri AS namespace, named.name, process.technology, process.description,
        process.owners, coalesce(read.datasets, '[]') AS inputs, coalesce(written.datasets, '[]') AS outputs,
        coalesce(derived.pairs, '[]') AS pairs, coalesce(columns.pairs, '[]') AS columns
@@ -53,5 +53,6 @@ LEFT JOIN LATERAL (
     WHERE edge.process_id = process.process_id AND edge.current
 ) columns ON true
 WHERE process.organisation_id = %(organisation)s AND process.process_id > %(after)s
+  AND (%(processes)s::uuid[] IS NULL OR process.process_id = ANY (%(processes)s))
 ORDER BY process.process_id
 LIMIT %(limit)s

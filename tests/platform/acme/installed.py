@@ -10,7 +10,7 @@ from pathlib import Path
 
 from headrace.alerts.channels import CHANNELS
 from headrace.checks.custom_checks import CHECKS
-from headrace.exports.exporter import EXPORTERS
+from headrace.exports.formats import FORMATS
 from headrace.gates import GATES
 from headrace.orchestration.event_sources import EVENT_SOURCES
 from headrace.plugins import Registry
@@ -25,7 +25,7 @@ views = acme_headrace:ViewsType
 even = acme_headrace:Even
 [headrace.alert_channels]
 pager = acme_headrace:Pager
-[headrace.exporters]
+[headrace.export_formats]
 acme-csv = acme_headrace:Csv
 [headrace.gates]
 sealed = acme_headrace:Sealed
@@ -42,7 +42,7 @@ def acme_installed(folder: Path) -> Iterator[None]:
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-headrace\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
-    registries: list[Registry] = [STORES, CHECKS, CHANNELS, EXPORTERS, EVENT_SOURCES, GATES]
+    registries: list[Registry] = [STORES, CHECKS, CHANNELS, FORMATS, EVENT_SOURCES, GATES]
     sys.path.insert(0, str(folder))
     for registry in registries:
         registry.reload()

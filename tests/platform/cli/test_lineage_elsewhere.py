@@ -121,7 +121,7 @@ def test_wrong_exports(invoke: Invoke, words: list[str], message: str) -> None:
     assert message in called.stderr
 
 
-def test_without_neo4j_sync_says_what_to_set(invoke: Invoke, shop: Engine) -> None:
+def test_sync_says_what_to_set(invoke: Invoke, shop: Engine) -> None:
     called = invoke("lineage", "sync")
     assert called.exit_code == 1
     assert "set HEADRACE_NEO4J__URI" in called.stderr

@@ -18,8 +18,9 @@ from headrace.openlineage.ingestion import ingest
 from headrace.openlineage.model import Result
 from headrace.publishing.publication import generations, publish
 from headrace.publishing.runs import attempt
+from headrace.settings import settings
 from tests.platform.conftest import Draft
-from tests.platform.exports import neo4j_server
+from tests.platform.exports import janusgraph_server, neo4j_server
 
 RUN = UUID("0190aaaa-0000-7000-8000-000000000001")
 EARLIER = UUID("0190aaaa-0000-7000-8000-000000000002")
@@ -127,8 +128,20 @@ def neo4j_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def driver(neo4j_uri: str) -> Iterator[Driver]:
-    """An empty Neo4j."""
+def driver(neo4j_uri: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
+    """An empty Neo4j, which the settings name."""
+    monkeypatch.setenv("HEADRACE_NEO4J__URI", neo4j_uri)
+    settings.cache_clear()
     with connected(neo4j_uri, "neo4j", "neo4j") as found:
         found.execute_query("MATCH (n) DETACH DELETE n")
         yield found
+    settings.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def janusgraph_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    pytest.importorskip("gremlin_python", reason=janusgraph_server.MISSING)
+    with janusgraph_server.running(tmp_path_factory.mktemp("janusgraph")) as uri:
+        if uri is None:
+            pytest.skip(janusgraph_server.MISSING)
+        yield uri

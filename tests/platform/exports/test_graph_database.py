@@ -12,8 +12,10 @@ from headrace.catalog.records import DatasetRecord, ProcessRecord, Technology
 from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.database.locks import alone
-from headrace.exports import neo4j as graph_database
-from headrace.exports.neo4j import GraphUnavailable, SynchronisationResult, connected, synchronise
+from headrace.exports import synchronisation
+from headrace.exports.exporter import GraphUnavailable
+from headrace.exports.neo4j import connected
+from headrace.exports.synchronisation import SynchronisationResult, synchronise
 from headrace.openlineage.ingestion import ingest
 from headrace.registration.declarations import register
 from tests.platform.conftest import DATASETS, PROCESSES
@@ -23,7 +25,7 @@ Graph = tuple[set[tuple[Any, ...]], set[tuple[Any, ...]]]
 
 
 def sync(filled: Filled, driver: Any, **given: Any) -> SynchronisationResult:
-    return synchronise(filled.engine, driver, current_context().organisation_id, **given)
+    return synchronise(filled.engine, "neo4j", current_context().organisation_id, **given)
 
 
 def graph(driver: Any, *, stamps: bool = False) -> Graph:
@@ -161,7 +163,7 @@ def test_what_died_in_between_goes_on_where_neo4j_was(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(graph_database, "note_read", die)
+        patch.setattr(synchronisation, "note_read", die)
         with pytest.raises(KeyboardInterrupt):
             sync(filled, driver)
     done = sync(filled, driver)
@@ -204,7 +206,7 @@ def test_graphs_of_two_organisations_are_apart(filled: Filled, driver: Any) -> N
     before = graph(driver)
     other = uuid4()
     sql(filled, "INSERT INTO catalog.organisation (organisation_id, name) VALUES (%s, 'other')", other)
-    assert synchronise(filled.engine, driver, other) == SynchronisationResult(True, 0, 0)
+    assert synchronise(filled.engine, "neo4j", other) == SynchronisationResult(True, 0, 0)
     assert graph(driver) == before
 
 
