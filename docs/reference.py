@@ -12,7 +12,7 @@ from pydantic_core import PydanticUndefined
 from typer.main import get_command
 
 from headrace.cli import app
-from headrace.settings import ConnectionSettings, Settings, groups_of
+from headrace.settings import ConnectionSettings, RetentionClass, Settings, groups_of
 
 DOCS = Path(__file__).parent
 INTRODUCTION = """\
@@ -46,6 +46,8 @@ def settings_reference() -> str:
         parts.append(_settings_table(group, f"HEADRACE_{name.upper()}__"))
     parts.append(f"## `[connections.NAME]`\n\n{' '.join(str(ConnectionSettings.__doc__).split())}")
     parts.append(_settings_table(ConnectionSettings, "HEADRACE_CONNECTIONS__NAME__"))
+    parts.append(f"## `[retention_classes.NAME]`\n\n{' '.join(str(RetentionClass.__doc__).split())}")
+    parts.append(_settings_table(RetentionClass, "HEADRACE_RETENTION_CLASSES__NAME__"))
     return "\n\n".join(parts) + "\n"
 
 

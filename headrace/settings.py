@@ -252,6 +252,28 @@ class ConnectionSettings(BaseModel):
         return self
 
 
+class RetentionClass(BaseModel):
+    """Limits for the versions of datasets with the tag `retention: NAME`: `[retention_classes.NAME]`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    min_days: Annotated[int, Field(ge=1, le=40_000)] | None = Field(
+        default=None, description="Versions stay at least so many days, whatever `keep` says."
+    )
+    max_days: Annotated[int, Field(ge=1, le=40_000)] | None = Field(
+        default=None,
+        description="Versions expire after so many days, whatever `keep` says, once they are not in use.",
+    )
+
+    @model_validator(mode="after")
+    def _limits(self) -> Self:
+        if self.min_days is None and self.max_days is None:
+            raise ValueError("needs `min_days` or `max_days`")
+        if self.min_days is not None and self.max_days is not None and self.min_days > self.max_days:
+            raise ValueError("`min_days` is more than `max_days`")
+        return self
+
+
 class Settings(BaseSettings):
     """The settings of one project on one deployment. docs/settings.md is generated from the descriptions."""
 
@@ -378,6 +400,11 @@ class Settings(BaseSettings):
     connections: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], ConnectionSettings] = Field(
         default_factory=dict,
         description="Databases, by the names that declarations use; see below.",
+    )
+
+    retention_classes: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], RetentionClass] = Field(
+        default_factory=dict,
+        description="Legal limits of retention, by the names that the tag `retention` of datasets uses; see below.",
     )
 
     @property

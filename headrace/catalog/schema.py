@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from headrace.access.sensitivity import Public
 from headrace.catalog.records import Column
 
 SENSITIVE = frozenset({"pii", "sensitive"})
+GDPR_CLASSES = frozenset({"personal", "special_category"})  # of a tag `gdpr=CLASS`
 _WIDENS = {
     "tinyint": ("smallint", "int", "bigint"),
     "smallint": ("int", "bigint"),
@@ -37,8 +39,30 @@ def schema_hash(columns: Sequence[Column]) -> str:
 
 
 def sensitive(columns: Iterable[Column]) -> frozenset[str]:
-    """Return the columns whose values are hidden by default: those tagged `pii` or `sensitive`, in any case."""
-    return frozenset(column.name for column in columns if SENSITIVE & {tag.lower() for tag in column.tags})
+    """Return the columns whose values are hidden by default, by their tags."""
+    return frozenset(column.name for column in columns if any(map(is_sensitive_tag, column.tags)))
+
+
+def is_sensitive_tag(tag: str) -> bool:
+    """Return True for `pii`, `sensitive`, `gdpr=CLASS` and `subject=KIND`, in any case.
+
+    catalog.is_sensitive_tag is the same in SQL.
+    """
+    name, _, value = tag.lower().partition("=")
+    return name in SENSITIVE if not value else name in ("gdpr", "subject")
+
+
+def known_classes(tags: list[str]) -> list[str]:
+    """Return the tags of a column. Raises ValueError for an unknown class of the GDPR or a malformed kind of person."""
+    for tag in tags:
+        name, _, value = tag.partition("=")
+        if name.lower() == "gdpr" and value.lower() not in GDPR_CLASSES:
+            raise ValueError(
+                f"{tag!r} is not a class of the GDPR: use gdpr={' or gdpr='.join(sorted(GDPR_CLASSES))}"
+            )
+        if name.lower() == "subject" and not re.fullmatch(r"[a-z][a-z0-9_]*", value):
+            raise ValueError(f"{tag!r} needs a kind of person in lower case, such as subject=customer")
+    return tags
 
 
 def classify(old: Sequence[Column], new: Sequence[Column]) -> SchemaChange:

@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 from headrace.access.sensitivity import DatasetKey, Public
 from headrace.catalog.lookup import dataset_ids
 from headrace.catalog.records import Column, Version
-from headrace.catalog.schema import SENSITIVE
+from headrace.catalog.schema import is_sensitive_tag
 from headrace.catalog.sql import statement
 from headrace.context import current_context
 from headrace.database.connection import transaction
@@ -197,7 +197,7 @@ def _of_versions(
 
 
 def _marked(column: Column, hidden: frozenset[str]) -> Column:
-    other = tuple(tag for tag in column.tags if tag.lower() not in SENSITIVE)
+    other = tuple(tag for tag in column.tags if not is_sensitive_tag(tag))
     if column.name not in hidden:
         return replace(column, tags=other)
     return column if other != column.tags else replace(column, tags=(*other, INHERITED))

@@ -61,7 +61,11 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("pin", f"{_CLI}.datasets.pointers", "Pin readers to one version, whatever is published."),
         Entry("unpin", f"{_CLI}.datasets.pointers", "Remove a pin: readers get the published version again."),
         Entry("rollback", f"{_CLI}.datasets.pointers", "Roll the published version back to an earlier one."),
-        Entry("erase", f"{_CLI}.datasets.erase", "Erase rows from all versions of a dataset."),
+        Entry(
+            "erase",
+            f"{_CLI}.datasets.erase",
+            "Erase rows from all versions of a dataset.",
+        ),
         Entry("manifests", f"{_CLI}.datasets.manifests", "Refresh the manifests that external readers use."),
     ),
     "This machine": (

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from headrace.catalog.records import Check, Column
-from headrace.catalog.schema import SENSITIVE
+from headrace.catalog.schema import is_sensitive_tag
 from headrace.contracts.columns import LOGICAL_TYPES, checks_of_options, column_type
 from headrace.contracts.declared import check_of
 from headrace.contracts.document import RETIRED, contract, schema_object
@@ -175,7 +175,7 @@ def _columns(
             )
         tags = [str(tag) for tag in each.get("tags") or ()]
         is_confidential = _CONFIDENTIAL.search(str(each.get("classification") or ""))
-        if is_confidential and SENSITIVE.isdisjoint(tag.lower() for tag in tags):
+        if is_confidential and not any(map(is_sensitive_tag, tags)):
             tags.append("sensitive")
         required = bool(each.get("required") or each.get("primaryKey"))
         yield Column(str(each["name"]), type_ or _UNKNOWN, not required, each.get("description"), tuple(tags))

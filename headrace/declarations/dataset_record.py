@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.catalog.records import Check, Column, DatasetRecord
 from headrace.checks.predicates import validate
+from headrace.context import current_context
 from headrace.declarations.attributes import DatasetAttributes, DescriptiveAttributes
 from headrace.declarations.automation import sla_record
 from headrace.declarations.checks import DatasetCheck, column_checks, dataset_checks, partition_check
@@ -16,6 +17,8 @@ from headrace.declarations.partitions import partition_shape
 from headrace.declarations.sources.origin import Origin
 from headrace.spark.errors import InvalidCheck
 from headrace.spark.types import spark_type
+
+RETENTION = "retention"  # the tag with a dataset's retention class
 
 
 def dataset_record(
@@ -42,21 +45,41 @@ def dataset_record(
     _names_once(checks, origin)
     if columns:
         _columns_exist({column.name for column in columns}, rules, origin)
+    tags = {**described.all_tags, **keyed.all_tags}
     return DatasetRecord(
         key=keyed.key,
         format=format,
         description=keyed.description or described.description,
         owners=keyed.all_owners or described.all_owners,
-        tags={**described.all_tags, **keyed.all_tags},
+        tags=tags,
         columns=columns,
         checks=tuple(checks),
         partitions=_partitions_text(partitions) if partitions else None,
         partition_definition=partition_shape(partitions) if partitions else None,
         sla=sla_record(keyed.sla) if keyed.sla else None,
-        metadata={**described.metadata, **keyed.metadata, **(metadata or {})},
+        metadata={
+            **described.metadata,
+            **keyed.metadata,
+            **_with_legal_limits(metadata or {}, tags.get(RETENTION), origin),
+        },
         declared_at=origin.declared_at,
         renamed_from=keyed.renamed_from,
     )
+
+
+def _with_legal_limits(metadata: Mapping[str, Any], name: str | None, origin: Origin) -> dict[str, Any]:
+    """Add the limits of a retention class to the rule `keep`. Raises DeclarationError for an unknown class."""
+    if name is None:
+        return dict(metadata)
+    classes = current_context().settings.retention_classes
+    if name not in classes:
+        raise origin.error(
+            ("tags", RETENTION),
+            f"no retention class {name!r}",
+            f"headrace.toml has {', '.join(sorted(classes)) or 'none'}; add [retention_classes.{name}] there.",
+        )
+    limits = {"class": name, **classes[name].model_dump(exclude_none=True)}
+    return {**metadata, "keep": {**(metadata.get("keep") or {}), **limits}}
 
 
 def _columns(schema: Schema | None, origin: Origin) -> tuple[tuple[Column, ...], Sequence[Check]]:

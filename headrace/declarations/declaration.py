@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from headrace.catalog.locators import FILES_STORE
+from headrace.catalog.schema import known_classes
 from headrace.connections.dialects import NAME as SQL_NAME
 from headrace.connections.relations import FETCH_SIZE
 from headrace.cron import Timezone
@@ -62,6 +63,8 @@ CalendarName = Annotated[str, Field(pattern=r"^\S+$", max_length=200)]
 Name = Annotated[str, Field(pattern=rf"^{NAME}$")]
 Owner = Annotated[str, AfterValidator(_valid_owner)]
 TagText = Annotated[str, Field(pattern=r"^[\w.-]{0,63}$")]
+
+
 Tags = Annotated[dict[str, str], AfterValidator(_valid_tags)]
 ConnectionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 OptionText = Annotated[str, BeforeValidator(_text, json_schema_input_type=str | bool | int | float)]
@@ -373,9 +376,14 @@ class ColumnDeclaration(Part):
     ]
     nullable: Annotated[bool, Field(description="False adds a check that no value is null.")] = True
     description: Annotated[str | None, Field(description="What the column means.")] = None
-    tags: Annotated[list[str], Field(description="`pii` or `sensitive` hides values in previews.")] = Field(
-        default_factory=list
-    )
+    tags: Annotated[
+        list[str],
+        AfterValidator(known_classes),
+        Field(
+            description="`pii`, `sensitive`, `gdpr=personal`, `gdpr=special_category` and `subject=KIND`, of the "
+            "identifier of a person, hide values."
+        ),
+    ] = Field(default_factory=list)
     checks: Annotated[list[ColumnCheckItem], Field(description="Checks on the column's values.")] = Field(
         default_factory=list
     )

@@ -106,6 +106,12 @@ class Condition:
         return tuple(sorted((own, name.lower()) for own, name in self.names.items()))
 
 
+def of_subject(column: str, identifier: str) -> Condition:
+    """Return the condition on rows about a person. column: with the identifiers, of any type."""
+    text = exp.cast(exp.column(column, quoted=True), "string", dialect="spark")
+    return Condition(exp.EQ(this=text, expression=exp.Literal.string(identifier)).sql(dialect="spark"))
+
+
 Conditions = tuple[Condition, ...]
 
 

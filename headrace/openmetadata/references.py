@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.catalog.schema import SENSITIVE
+from headrace.catalog.schema import SENSITIVE, is_sensitive_tag
 from headrace.openmetadata import models
 from headrace.openmetadata.client import Client, by_name
 from headrace.openmetadata.names import below, entity_name, fqn
@@ -65,7 +65,7 @@ class References:
 
     def column_labels(self, tags: list[str], *, is_sensitive: bool) -> tuple[models.Label, ...]:
         """Return the tags of a column; a sensitive one has OpenMetadata's own."""
-        is_tagged = any(tag.lower() in SENSITIVE for tag in tags)
+        is_tagged = any(map(is_sensitive_tag, tags))
         found = [models.Label(tagFQN=self._own(tag)) for tag in sorted(tags) if tag.lower() not in SENSITIVE]
         if is_tagged or is_sensitive:
             found.append(models.Label(tagFQN=PII, label_type="Automated" if is_tagged else "Derived"))

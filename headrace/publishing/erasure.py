@@ -41,6 +41,15 @@ WHERE organisation_id = %s AND erasure_id IS NOT NULL AND rows_deleted_at IS NUL
 """
 
 
+@dataclass(frozen=True, slots=True)
+class SubjectColumn:
+    """A column with identifiers of people of one kind. is_external: another system writes the dataset."""
+
+    dataset: str
+    column: str
+    is_external: bool
+
+
 class ErasureRefused(CatalogError):
     """Rows that cannot be erased now; the message says why and what to do."""
 
@@ -195,3 +204,12 @@ def _stored(
         )
         for row in rows
     ]
+
+
+def subject_columns(engine: Engine, kind: str) -> list[SubjectColumn]:
+    """Return the columns with the tag `subject=KIND`, by declaration or in the schema of a version, by dataset."""
+    with transaction(engine) as cursor:
+        rows = statement("subject_columns").execute(
+            cursor, {"organisation": current_context().organisation_id, "tag": f"subject={kind.lower()}"}
+        )
+        return [SubjectColumn(row["dataset"], row["column"], row["is_external"]) for row in rows]

@@ -1,5 +1,4 @@
 -- The columns hidden by default: of these versions, or of what readers of these datasets get.
--- catalog.schema.SENSITIVE has the same tags.
 WITH asked AS MATERIALIZED (
     SELECT dataset.dataset_id, full_name, published.provenance_id
     FROM catalog.dataset

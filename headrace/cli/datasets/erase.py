@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headrace.nouns import counted
-from headrace.terminal.arguments import AsJson, Dataset, Yes, current_user, examples
+from headrace.terminal.arguments import AsJson, Yes, current_user, dataset_keys, examples
 from headrace.terminal.errors import warn
-from headrace.terminal.output import emit, show, table
+from headrace.terminal.output import emit
 
 if TYPE_CHECKING:
-    from headrace.execution.erasure import AffectedRows, AffectedVersion
+    from sqlalchemy import Engine
+
+    from headrace.execution.erasure import Condition
 
 app = typer.Typer()
 
@@ -21,46 +24,96 @@ app = typer.Typer()
     epilog=examples(
         "headrace erase crm/customers --where 'customer_id = 4711' --reason 'request 2026-17' --dry-run",
         "headrace erase crm/customers --where 'customer_id = 4711' --reason 'request 2026-17'",
+        "headrace erase --subject customer=4711 --reason 'request 2026-17'",
     )
 )
 def erase(
-    dataset: Dataset,
-    where: Annotated[
-        str, typer.Option("--where", metavar="SQL", help="Erase the rows for which this condition is true.")
-    ],
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Recorded in the audit trail.")],
+    dataset: Annotated[
+        str | None, typer.Argument(metavar="[DATASET]", help="With --where.", autocompletion=dataset_keys)
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option("--where", metavar="SQL", help="Erase the rows for which this condition is true."),
+    ] = None,
+    subject: Annotated[
+        str | None,
+        typer.Option(
+            "--subject",
+            metavar="KIND=ID",
+            help="Erase the rows about a person, from all datasets with a column tagged `subject=KIND`.",
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be erased.")] = False,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Erase rows from all versions of a dataset.
 
+    Or those about a person, from all datasets with a column that is tagged as their identifier.
+
     The published version is rewritten without the rows, and other versions that have them are deleted. Column lineage
     finds the rows in datasets made from this one. Where it cannot, their published version is named: materialize the
     dataset again, and repeat the command, which deletes it. Exits with 1 as long as there is such a version.
     """
     from headrace.database.connection import connect
-    from headrace.execution.erasure import Action, Condition, affected_rows
+    from headrace.execution.erasure import Condition
+    from headrace.terminal.erasure import rows_about
+
+    if (dataset is None) == (subject is None) or (dataset is None) != (where is None):
+        raise typer.BadParameter("give a dataset and --where, or --subject alone")
+    if as_json and not (yes or dry_run):
+        raise typer.BadParameter("with --json, give --yes or --dry-run")
+    engine = connect()
+    if dataset is not None and where is not None:
+        asked, outside = {dataset: [Condition(where)]}, list[str]()
+    else:
+        asked, outside = rows_about(engine, subject or "")
+    results = [
+        _erase(engine, key, each, reason, dry_run=dry_run, yes=yes, quiet=as_json, together=asked.keys())
+        for key, conditions in asked.items()
+        for each in conditions
+    ]
+    for key in outside:
+        warn(f"{key} has a column tagged `subject`, and another system writes it: erase the rows there")
+    if as_json:
+        facts = [each for each, _ in results]
+        emit(
+            facts[0] if dataset is not None else {"subject": subject, "datasets": facts, "elsewhere": outside}
+        )
+    if outside or not all(is_done for _, is_done in results):
+        raise typer.Exit(1)
+
+
+def _erase(
+    engine: Engine,
+    dataset: str,
+    condition: Condition,
+    reason: str,
+    *,
+    dry_run: bool,
+    yes: bool,
+    quiet: bool,
+    together: Collection[str],
+) -> tuple[dict[str, Any], bool]:
+    """Erase rows, and return what was done, and True if nothing is left. together: datasets that are erased, too."""
+    from headrace.execution.erasure import Action, affected_rows
     from headrace.execution.erasure import erase as erase_rows
     from headrace.local.environment import dagster_instance
     from headrace.orchestration import garbage
     from headrace.orchestration.erasure import forget_erased_versions
+    from headrace.terminal.erasure import erasure_facts, show_affected
     from headrace.terminal.frames import open_stores
     from headrace.terminal.progress import own_output, progress
 
-    if as_json and not (yes or dry_run):
-        raise typer.BadParameter("with --json, give --yes or --dry-run")
-    engine, condition = connect(), Condition(where)
-    with own_output() as terminal, progress("looking for the rows", terminal):
+    with own_output() as terminal, progress(f"looking for the rows in {dataset}", terminal):
         stores = open_stores()
         found = affected_rows(engine, stores, dataset, condition)
     left = found.of(Action.RECOMPUTE)
-    if not as_json:
-        _show(found)
+    if not quiet:
+        show_affected(found)
     if dry_run:
-        if as_json:
-            emit(_facts(found, dataset, erased=False))
-        return
+        return erasure_facts(found, dataset, erased=False), True
     if not yes and found.versions:
         typer.confirm("Erase these rows? This cannot be undone.", abort=True)
     with own_output() as terminal, progress("erasing", terminal):
@@ -75,49 +128,15 @@ def erase(
         warn(
             "some rows could not be deleted yet; `headrace retention --delete` does it, and so does the nightly job"
         )
-    if as_json:
-        emit(_facts(found, dataset, erased=True))
-    else:
+    if not quiet:
         typer.echo(f"Erased {counted(found.row_count, 'row')} from {counted(len(erased), 'version')}.")
     if left:
         keys = " ".join(sorted({each.stored.version.dataset for each in left}))
         warn(f"computed from the rows: run `headrace materialize --stale {keys}`, and this command again")
-    for key, count in found.sources.items():
+    sources = {key: count for key, count in found.sources.items() if key not in together}
+    for key, count in sources.items():
         warn(
             f"{key} still has {counted(count, 'row')} of them, and the next run reads it: erase them there too"
         )
-    if left or found.sources or len(deleted) < len(rows):
-        raise typer.Exit(1)
-
-
-def _show(found: AffectedRows) -> None:
-    if not found.versions:
-        typer.echo("No version has such rows.")
-        return
-    groups: dict[tuple[str, str], list[AffectedVersion]] = {}
-    for each in found.versions:
-        groups.setdefault((each.stored.version.dataset, each.action.value), []).append(each)
-    rows = [
-        (
-            dataset,
-            action,
-            len(some),
-            "unknown" if any(each.rows is None for each in some) else sum(each.rows or 0 for each in some),
-        )
-        for (dataset, action), some in groups.items()
-    ]
-    show(table(["dataset", "action", "#versions", "#rows"], rows))
-
-
-def _facts(found: AffectedRows, dataset: str, *, erased: bool) -> dict[str, Any]:
-    versions = [
-        {
-            "dataset": each.stored.version.dataset,
-            "partition": each.stored.version.partition,
-            "version": each.stored.version.tag,
-            "rows": each.rows,
-            "action": each.action,
-        }
-        for each in found.versions
-    ]
-    return {"dataset": dataset, "erased": erased, "versions": versions, "sources": found.sources}
+    is_done = not (left or sources or len(deleted) < len(rows))
+    return erasure_facts(found, dataset, erased=True), is_done

@@ -53,7 +53,12 @@ CREATE OR REPLACE FUNCTION catalog.column_of(field text) RETURNS text LANGUAGE s
                 ELSE split_part(field, '.', 1) END
 $$;
 
--- Return True if a dataset's declaration tags the column as sensitive. catalog.schema.SENSITIVE has the same tags.
+-- Return True for the tag of a sensitive column: catalog.schema.is_sensitive_tag is the same in Python.
+CREATE OR REPLACE FUNCTION catalog.is_sensitive_tag(tag text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT lower(tag) IN ('pii', 'sensitive') OR lower(tag) ~ '^(gdpr|subject)=.'
+$$;
+
+-- Return True if a dataset's declaration tags the column as sensitive.
 CREATE OR REPLACE FUNCTION catalog.is_declared_sensitive(of_dataset uuid, of_column text) RETURNS boolean
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -62,7 +67,7 @@ BEGIN ATOMIC
         CROSS JOIN LATERAL jsonb_array_elements(columns) AS item
         CROSS JOIN LATERAL jsonb_array_elements_text(
             CASE jsonb_typeof(item -> 'tags') WHEN 'array' THEN item -> 'tags' ELSE '[]' END) AS tag
-        WHERE dataset_id = of_dataset AND item ->> 'name' = of_column AND lower(tag) IN ('pii', 'sensitive'));
+        WHERE dataset_id = of_dataset AND item ->> 'name' = of_column AND catalog.is_sensitive_tag(tag));
 END;
 
 -- Return the provenances of what readers of a dataset get: of its published and pinned versions. Null stands for versions
@@ -164,7 +169,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = catalog, pg_temp AS $$
         ) each
         WHERE EXISTS (
             SELECT FROM jsonb_array_elements_text(CASE jsonb_typeof(each.tags) WHEN 'array' THEN each.tags ELSE '[]' END) AS tag
-            WHERE lower(tag) IN ('pii', 'sensitive'))
+            WHERE catalog.is_sensitive_tag(tag))
           AND (each.is_declared OR NOT EXISTS (
               SELECT FROM clearing
               WHERE clearing.id = each.id AND clearing.name = each.name

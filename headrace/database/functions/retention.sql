@@ -49,6 +49,11 @@ CREATE OR REPLACE FUNCTION catalog.kept_number(value jsonb) RETURNS integer LANG
     SELECT CASE WHEN jsonb_typeof(value) = 'number' THEN greatest(1, least(value::numeric, 10000))::integer END
 $$;
 
+-- Return a number of days of a retention class, which may be longer; null for anything else.
+CREATE OR REPLACE FUNCTION catalog.kept_days(value jsonb) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN jsonb_typeof(value) = 'number' THEN greatest(1, least(value::numeric, 40000))::integer END
+$$;
+
 -- Return a dataset of an event that Headrace published without the values of rows: the bounds of columns, and examples of
 -- failing rows.
 CREATE OR REPLACE FUNCTION catalog.dataset_without_values(dataset jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$

@@ -5,7 +5,10 @@ WITH rule AS (
            catalog.kept_number(metadata_json -> 'keep' -> 'versions') AS versions,
            make_interval(days => catalog.kept_number(metadata_json -> 'keep' -> 'days')) AS age,
            make_interval(months => catalog.kept_number(metadata_json -> 'keep' -> 'month_ends')) AS months,
-           metadata_json -> 'keep' ->> 'hold' AS hold
+           metadata_json -> 'keep' ->> 'hold' AS hold,
+           metadata_json -> 'keep' ->> 'class' AS class,
+           make_interval(days => catalog.kept_days(metadata_json -> 'keep' -> 'min_days')) AS least,
+           make_interval(days => catalog.kept_days(metadata_json -> 'keep' -> 'max_days')) AS most
     FROM catalog.dataset
     WHERE organisation_id = %(organisation)s
       AND jsonb_typeof(metadata_json -> 'keep') = 'object'
@@ -19,7 +22,7 @@ WITH rule AS (
                AS is_month_end
     FROM rule
     JOIN catalog.dataset_version version USING (dataset_id)
-    WHERE num_nonnulls(rule.versions, rule.age, rule.months, rule.hold) > 0
+    WHERE num_nonnulls(rule.versions, rule.age, rule.months, rule.hold, rule.least, rule.most) > 0
       AND NOT EXISTS (
           SELECT FROM catalog.expired_version expired WHERE expired.dataset_version_id = version.dataset_version_id)
     WINDOW newest AS (
@@ -53,6 +56,12 @@ WITH rule AS (
                                WHERE move.previous_version_id = placed.dataset_version_id
                                  AND move.moved_at > %(now)s - %(grace)s)
                    THEN 'new, or published until a moment ago'
+               WHEN produced_at > %(now)s - least
+                   THEN 'not yet ' || extract(day FROM least) || ' days old, as ' || class || ' demands'
+               WHEN produced_at <= %(now)s - most THEN NULL
+               WHEN num_nonnulls(versions, age, months) = 0 AND most IS NOT NULL
+                   THEN 'not yet ' || extract(day FROM most) || ' days old, as ' || class || ' allows'
+               WHEN num_nonnulls(versions, age, months) = 0 AND least IS NOT NULL THEN 'no rule ends it'
                WHEN place <= versions AND (outcome = 'PUBLISHED' OR place < versions)
                    THEN 'one of the newest ' || versions
                WHEN produced_at > %(now)s - age THEN 'not yet ' || extract(day FROM age) || ' days old'

@@ -17,7 +17,7 @@ from headrace.catalog.records import InputRequest
 from headrace.cli import app
 from headrace.database.connection import transaction
 from headrace.errors import VersionExpired
-from headrace.execution.erasure import Action, Condition, affected_rows, erase
+from headrace.execution.erasure import Action, Condition, affected_rows, erase, of_subject
 from headrace.publishing.erasure import ErasureRefused
 from headrace.publishing.pins import pin, resolve
 from headrace.queries.versions import published, tagged, versions
@@ -404,3 +404,72 @@ attributes:
         load_project(root, engine).materialize()
         erased(engine, spark, "name = 'Ada'")
         assert rows(engine, spark, "crm/people") == [(2, "Ben")]
+
+
+SUBJECTS = """
+type: headrace.Dataset
+attributes:
+  key: crm/people
+  sql: SELECT * FROM VALUES (1, 'Ada'), (2, 'Ben') AS t (id, name)
+  schema: {columns: {id: {type: int, tags: [subject=customer]}, name: {type: string, tags: [gdpr=personal]}}}
+---
+type: headrace.Dataset
+attributes:
+  key: crm/contacts
+  sql: SELECT id AS contact_id, name FROM crm.people
+---
+type: headrace.Dataset
+attributes:
+  key: shop/orders
+  sql: SELECT * FROM VALUES ('1', 'a book'), ('22', 'a pen') AS t (buyer, item)
+  schema: {columns: {buyer: {type: string, tags: [subject=customer]}, item: {type: string}}}
+---
+type: headrace.Dataset
+attributes:
+  key: hr/staff
+  sql: SELECT 1 AS id
+  schema: {columns: {id: {type: int, tags: [subject=employee]}}}
+"""
+
+
+def test_the_rows_about_a_person_are_erased_wherever_a_tag_or_lineage_finds_them(
+    engine: Engine, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = load_project(write_project(tmp_path, "crm", SUBJECTS), engine)
+    project.materialize()
+    monkeypatch.setattr("headrace.local.environment.dagster_instance", lambda: nullcontext(project.instance))
+    hidden = CliRunner().invoke(app, ["read", "crm/contacts"])
+    assert "Ada" not in hidden.stdout
+    ask = ["erase", "--subject", "customer=1", "--reason", "request 7"]
+    shown = CliRunner().invoke(app, [*ask, "--dry-run", "--json"])
+    assert shown.exit_code == 0, shown.output
+    assert [each["dataset"] for each in json.loads(shown.stdout)["datasets"]] == ["crm/people", "shop/orders"]
+
+    done = CliRunner().invoke(app, [*ask, "--yes"])
+
+    assert done.exit_code == 0, done.output
+    assert rows(engine, spark, "crm/people") == [(2, "Ben")]
+    assert rows(engine, spark, "crm/contacts") == [(2, "Ben")]
+    assert rows(engine, spark, "shop/orders") == [("22", "a pen")]
+    assert rows(engine, spark, "hr/staff") == [(1,)], "another kind of person"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--subject", "customer"], "KIND=ID"),
+        (["--subject", "visitor=1"], "no column has the tag"),
+        (["crm/people"], "give a dataset and --where"),
+        (["crm/people", "--where", "id = 1", "--subject", "customer=1"], "give a dataset and --where"),
+    ],
+)
+def test_what_to_erase_is_one_or_the_other(engine: Engine, words: list[str], message: str) -> None:
+    refused = CliRunner().invoke(app, ["erase", *words, "--reason", "x"], env={"COLUMNS": "200"})
+    assert refused.exit_code != 0
+    assert message in refused.output
+
+
+def test_an_identifier_is_never_more_than_a_value() -> None:
+    condition = of_subject("odd `name`", "1' OR '1' = '1")
+    assert condition.columns == {"odd `name`"}
+    assert condition.without_values == "CAST(`odd ``name``` AS STRING) = ?"

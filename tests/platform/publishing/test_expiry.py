@@ -288,3 +288,30 @@ def test_a_partition_that_is_declared_again_does_not_get_an_expired_version(
 
     [found] = resolve(catalog, [InputRequest(KEY, "test", ())])
     assert [each.version.partition for each in found] == ["a"]
+
+
+def test_a_legal_minimum_keeps_what_no_other_rule_does(catalog: Engine, kept: Any, wrote: Any) -> None:
+    kept(versions=1, **{"class": "ledger", "min_days": 30})
+    for days in (50, 20, 1):
+        wrote(days)
+    assert reasons(catalog) == [None, "not yet 30 days old, as ledger demands", "published"]
+
+
+def test_a_legal_maximum_ends_what_other_rules_keep_and_a_hold_does_not_end(
+    catalog: Engine, kept: Any, wrote: Any
+) -> None:
+    kept(versions=10, **{"class": "visits", "max_days": 30})
+    for days in (50, 20, 1):
+        wrote(days)
+    assert reasons(catalog) == [None, "one of the newest 10", "published"]
+    kept(hold="case 7", **{"class": "visits", "max_days": 30})
+    assert reasons(catalog) == ["held: case 7", "held: case 7", "published"]
+
+
+def test_a_class_is_a_rule_without_any_other(catalog: Engine, kept: Any, wrote: Any) -> None:
+    kept(**{"class": "visits", "max_days": 30})
+    for days in (50, 20, 1):
+        wrote(days)
+    assert reasons(catalog) == [None, "not yet 30 days old, as visits allows", "published"]
+    kept(**{"class": "ledger", "min_days": 30})
+    assert reasons(catalog) == ["no rule ends it", "not yet 30 days old, as ledger demands", "published"]
