@@ -58,6 +58,7 @@ def erase(
     """
     from headrace.database.connection import connect
     from headrace.execution.erasure import Condition
+    from headrace.publishing.erasure import ErasureRefused
     from headrace.terminal.erasure import rows_about
 
     if (dataset is None) == (subject is None) or (dataset is None) != (where is None):
@@ -69,11 +70,19 @@ def erase(
         asked, outside = {dataset: [Condition(where)]}, list[str]()
     else:
         asked, outside = rows_about(engine, subject or "")
-    results = [
-        _erase(engine, key, each, reason, dry_run=dry_run, yes=yes, quiet=as_json, together=asked.keys())
-        for key, conditions in asked.items()
-        for each in conditions
-    ]
+    results, refused = [], False
+    for key, each in ((key, each) for key, conditions in asked.items() for each in conditions):
+        try:
+            results.append(
+                _erase(
+                    engine, key, each, reason, dry_run=dry_run, yes=yes, quiet=as_json, together=asked.keys()
+                )
+            )
+        except ErasureRefused as refusal:  # the rows in the other datasets go all the same
+            if subject is None:
+                raise
+            warn(str(refusal))
+            refused = True
     for key in outside:
         warn(f"{key} has a column tagged `subject`, and another system writes it: erase the rows there")
     if as_json:
@@ -81,7 +90,7 @@ def erase(
         emit(
             facts[0] if dataset is not None else {"subject": subject, "datasets": facts, "elsewhere": outside}
         )
-    if outside or not all(is_done for _, is_done in results):
+    if outside or refused or not all(is_done for _, is_done in results):
         raise typer.Exit(1)
 
 

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import Engine
 
 from headrace.catalog.column_lineage import ColumnLineage, ColumnSource, How, LineageOfOutput, Subtype
+from headrace.catalog.lookup import dataset_ids
 from headrace.catalog.records import Column, DatasetRecord
 from headrace.catalog.sensitivity import SensitivityStatus, clear, hidden_columns, sensitivity
 from headrace.catalog.sensitivity_suggestions import (
@@ -23,6 +24,7 @@ from headrace.catalog.sensitivity_suggestions import (
 )
 from headrace.database.connection import transaction
 from headrace.errors import DecisionRefused
+from headrace.openlineage.naming.merges import merge
 from headrace.personal_data.suggestions import Suggestion
 from headrace.publishing.publication import publish
 from headrace.queries.proposed_changes import ChangeState, proposed_changes
@@ -152,3 +154,17 @@ def test_a_dataset_is_looked_at_again_after_other_rows_are_published(customers: 
     assert datasets_to_look_at(customers) == ["crm/customers", "mart/mails"]
     store_suggestions(customers, "crm/customers", [], datetime.now(UTC) + timedelta(seconds=1))
     assert datasets_to_look_at(customers) == ["mart/mails"]
+
+
+def test_a_merge_keeps_what_was_accepted_for_either(customers: Engine) -> None:
+    register(customers, [DatasetRecord("crm/people", "parquet", columns=COLUMNS)], [])
+    decide(customers, "contact", is_accepted=True)
+    store_suggestions(customers, "crm/people", [CONTACT, NR], datetime.now(UTC))
+    with transaction(customers) as cursor:
+        accept(cursor, "crm/people", "nr", by="bob")
+        ids = dataset_ids(cursor, {"crm/customers", "crm/people"})
+        merge(cursor, ids["crm/customers"], ids["crm/people"])
+    found = {
+        each.column: (each.status, each.by) for each in stored_suggestions(customers, "crm/people", None)
+    }
+    assert found == {"contact": (SuggestionStatus.ACCEPTED, "ann"), "nr": (SuggestionStatus.ACCEPTED, "bob")}

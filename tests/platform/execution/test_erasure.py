@@ -454,6 +454,22 @@ def test_the_rows_about_a_person_are_erased_wherever_a_tag_or_lineage_finds_them
     assert rows(engine, spark, "hr/staff") == [(1,)], "another kind of person"
 
 
+def test_a_dataset_that_cannot_be_erased_now_does_not_stop_the_others(
+    engine: Engine, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = load_project(write_project(tmp_path, "crm", SUBJECTS), engine)
+    project.materialize()
+    monkeypatch.setattr("headrace.local.environment.dagster_instance", lambda: nullcontext(project.instance))
+    pin(engine, "crm/people", published(engine, ["crm/people"])[0].version.tag, reason="audit", by="ann")
+
+    done = CliRunner().invoke(app, ["erase", "--subject", "customer=1", "--reason", "request 7", "--yes"])
+
+    assert done.exit_code == 1, done.output
+    assert "pinned" in done.stderr
+    assert len(rows(engine, spark, "crm/people")) == 2
+    assert rows(engine, spark, "shop/orders") == [("22", "a pen")]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

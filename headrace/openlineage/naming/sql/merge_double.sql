@@ -22,11 +22,15 @@ WITH sla AS (
     UPDATE catalog.dataset_retirement SET restored_at = now(), restored_by = 'merge'
     WHERE dataset_id = %(old)s AND restored_at IS NULL
 ), suggestion AS (
+    -- An accepted one stays, from either side: the column remains sensitive.
     DELETE FROM catalog.sensitivity_suggestion suggestion
-    WHERE dataset_id = %(old)s
+    WHERE dataset_id IN (%(old)s, %(into)s)
       AND EXISTS (
           SELECT FROM catalog.sensitivity_suggestion other
-          WHERE other.dataset_id = %(into)s AND other.column_name = suggestion.column_name)
+          WHERE other.dataset_id IN (%(old)s, %(into)s)
+            AND other.column_name = suggestion.column_name
+            AND (other.status = 'ACCEPTED', other.dataset_id = %(into)s)
+                > (suggestion.status = 'ACCEPTED', suggestion.dataset_id = %(into)s))
 ), look AS (
     DELETE FROM catalog.personal_data_look WHERE dataset_id = %(old)s
 ), cleared AS (
