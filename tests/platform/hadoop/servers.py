@@ -20,6 +20,6 @@ def running(server: str, folder: Path) -> Iterator[str]:
     if not _JARS.is_dir():
         pytest.skip("no HDFS and no YARN: `make hadoop` fetches them")
     source = REPOSITORY / "tests" / "platform" / "hadoop" / f"{server}.java"
-    options = ["--add-opens", "java.base/java.lang=ALL-UNNAMED"]
+    options = ["--add-opens", "java.base/java.lang=ALL-UNNAMED", f"-Dtest.build.data={folder}"]
     with java_server.running(source, _JARS, folder, options) as address:
         yield address
