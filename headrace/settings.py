@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from tomllib import TOMLDecodeError
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -319,6 +319,16 @@ class Settings(BaseSettings):
     organisation: str = Field(
         default="default",
         description="The organisation whose datasets these are; every row of the catalog has one.",
+    )
+    profile: Literal["basic", "full"] = Field(
+        default="basic",
+        description="How columns are profiled, unless their dataset declares it: `basic`, nulls and bounds at no cost; "
+        "`full`, also distinct counts, quantiles, frequent values and patterns.",
+    )
+    profile_sample_rows: int = Field(
+        default=100_000,
+        ge=1,
+        description="Rows of the sample by which versions of external datasets with `profile: full` are profiled.",
     )
     completions: str | None = Field(
         default=None,

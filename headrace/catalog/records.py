@@ -15,6 +15,7 @@ from headrace.access.sensitivity import DatasetKey, Public, PublicField, Sensiti
 from headrace.catalog.column_lineage import LineageOfOutput
 from headrace.catalog.locators import FILES_STORE, FilesLocator, Locator, locator_of
 from headrace.errors import VersionExpired
+from headrace.profiles.sketches import ColumnSketches
 from headrace.severity import Severity
 
 
@@ -109,7 +110,8 @@ class Check:
     kind: a pandera built-in (`greater_than_or_equal_to`, `in_range`, `isin`, `str_matches`, ...), or `not_null`,
     `unique` (parameters: columns), `row_count` (min, max), `sql` (expression: true for a good row), `partition` (rows
     belong to the partition), `pandera` (a custom check of a pandera model: model, check), `references` and `reconcile`
-    (values or totals of an input).
+    (values or totals of an input), `drift` (the values of a column against an earlier version: method, threshold,
+    against).
     quarantine: rows that fail are set aside beside the version and do not block it.
     """
 
@@ -248,6 +250,9 @@ class Version:
         return FilesLocator(self.location, self.file_count, self.byte_size, self.checksum)
 
 
+MESSAGE = "message"  # of a check result's detail: what was measured, in a sentence
+
+
 @dataclass(frozen=True, slots=True)
 class CheckResult:
     """The result of the check `name` on a version; `failed_rows` is None if a count is not meaningful."""
@@ -305,7 +310,8 @@ class VersionDraft:
     checks: tuple[CheckResult, ...] = ()
     statistics: Mapping[str, Mapping[str, Any]] = field(
         default_factory=dict
-    )  # column -> null_count, min, max
+    )  # column -> null_count, min, max, and what profiles.measures shows of its sketches
+    sketches: Mapping[str, ColumnSketches] = field(default_factory=dict)  # by column
     code_version: str | None = None
     fingerprint: str | None = None
     quarantine_location: str | None = None

@@ -96,6 +96,11 @@ class DatasetAttributes(DescriptiveAttributes):
         Field(description="The SLA; deadlines and ages also become Dagster's freshness policy."),
     ] = None
 
+    profile: Annotated[
+        Literal["basic", "full"] | None,
+        Field(description="`full` also sketches the values of its columns. Default: the setting `profile`."),
+    ] = None
+
     @property
     def domain(self) -> str:
         """The first half of the key."""

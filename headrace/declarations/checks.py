@@ -12,6 +12,7 @@ from sqlglot.errors import SqlglotError
 
 from headrace.catalog.records import Check
 from headrace.checks.custom_checks import CHECKS
+from headrace.checks.drift_check import DriftCheck
 from headrace.checks.predicates import plain_parameter
 from headrace.plugins import UnknownPlugin
 from headrace.severity import Severity
@@ -237,6 +238,7 @@ class DatasetCheck(CheckFields):
         References | None, Field(description="Columns whose values, if they are not null, exist in an input.")
     ] = None
     reconcile: Annotated[Reconcile | None, Field(description="A total that equals that of an input.")] = None
+    drift: Annotated[DriftCheck | None, Field(description="How far the values of a column may move.")] = None
 
     @model_validator(mode="after")
     def _row_by_row(self) -> DatasetCheck:
@@ -277,6 +279,7 @@ def dataset_checks(checks: Sequence[DatasetCheck]) -> Iterator[Check]:
         yield Check(
             name=check.name or _default_name(check),
             kind=check.rule,
+            column=check.drift.column if check.drift else None,
             parameters=_dataset_parameters(check),
             severity=Severity[check.severity.upper()],
             quarantine=check.quarantine,
@@ -312,6 +315,8 @@ def _column_parameters(column: str, check: ColumnCheck) -> Mapping[str, Any]:
 def _default_name(check: DatasetCheck) -> str:
     if check.references:
         return f"{'_'.join(check.references.columns)}_in_{check.references.to}"
+    if check.drift:
+        return f"{check.drift.column}_drift"
     if check.unique_across_partitions:
         return f"unique_{'_'.join(check.unique_across_partitions)}_across_partitions"
     return f"unique_{'_'.join(check.unique)}" if check.unique else check.rule
@@ -330,4 +335,6 @@ def _dataset_parameters(check: DatasetCheck) -> Mapping[str, Any]:
         found = total.sum or "1"
         of = total.of or found
         return {"with": total.input, "sum": found, "of": of, "tolerance": total.tolerance}
+    if check.drift:
+        return check.drift.parameters
     return {"expression": check.sql}

@@ -45,6 +45,10 @@ def dataset_record(
     _names_once(checks, origin)
     if columns:
         _columns_exist({column.name for column in columns}, rules, origin)
+        by_name = {column.name: column for column in columns}
+        for index, rule in enumerate(rules):
+            if rule.drift is not None and (misfit := rule.drift.misfit(by_name)):
+                raise origin.error(("checks", index, "drift"), *misfit)
     tags = {**described.all_tags, **keyed.all_tags}
     return DatasetRecord(
         key=keyed.key,

@@ -134,6 +134,7 @@ def external_plan(external: External, origin: Origin) -> ExternalPlan:
         "reader": external.reader,
         "control": control and control.described,
         "produced_by": list(dict.fromkeys(external.produced_by)),
+        "profile": external.profile,
     }
     return ExternalPlan(
         record=dataset_record(
@@ -366,6 +367,7 @@ def _output(
         "store": store if store != FILES_STORE else None,
         "keep": product.keep and product.keep.model_dump(exclude_none=True),
         "extract": extract and extract.model_dump(),
+        "profile": product.profile,
     }
     record = dataset_record(
         product,

@@ -34,6 +34,7 @@ from headrace.execution.masking import without_sensitive_values
 from headrace.execution.metadata import described
 from headrace.execution.pinning import PartitionKey, PinnedInputs, pin
 from headrace.execution.plan import FULL_REFRESH_TAG, OutputPlan, ProcessPlan
+from headrace.execution.profiling.drift import with_drift
 from headrace.execution.registration import register
 from headrace.execution.reporting import PublishedOutput, Results, report, report_unchanged
 from headrace.execution.run_tokens import run_environment
@@ -136,13 +137,18 @@ def materialize(context: dg.AssetExecutionContext, plan: ProcessPlan, spark: Spa
                             engine,
                             plan,
                             output,
-                            with_input_checks(
+                            with_drift(
+                                engine,
                                 output,
-                                each,
-                                stores.named(output.store),
-                                partial(computed.whole_input, stores),
+                                with_input_checks(
+                                    output,
+                                    each,
+                                    stores.named(output.store),
+                                    partial(computed.whole_input, stores),
+                                    partial(_published_versions, engine, output),
+                                    totals_shown=not hidden,
+                                ),
                                 partial(_published_versions, engine, output),
-                                totals_shown=not hidden,
                             ),
                         )
                         for output, each in zip(plan.outputs, written, strict=True)

@@ -11,6 +11,7 @@ import dagster as dg
 from headrace.access.redaction import redacted, scrubbed
 from headrace.access.sensitivity import MASK
 from headrace.catalog.records import (
+    MESSAGE,
     Check,
     CheckResult,
     CheckStatus,
@@ -22,6 +23,8 @@ from headrace.catalog.records import (
 from headrace.context import current_context
 from headrace.execution.plan import OutputPlan
 from headrace.severity import Severity
+
+_MESSAGES = 3  # of results, in the description of a check
 
 PREVIEW_ROWS = 5
 PREVIEW_CELL = 60  # characters
@@ -106,13 +109,19 @@ def _check_result(
         partition or "": dict(result.detail) for partition, result in wrong.items() if result.detail
     }
     named = [partition for partition in wrong if partition is not None]
-    warns = check.quarantine or check.severity is Severity.WARNING
+    is_blocked = any(result.status is CheckStatus.FAIL for result in wrong.values())
+    warns = check.quarantine or check.severity is Severity.WARNING or (bool(wrong) and not is_blocked)
+    messages = [str(result.detail[MESSAGE]) for result in wrong.values() if MESSAGE in result.detail]
     return dg.AssetCheckResult(
         asset_key=key,
         check_name=check.name,
         passed=not wrong,
         severity=dg.AssetCheckSeverity.WARN if warns else dg.AssetCheckSeverity.ERROR,
-        description=f"{_outcome(check, failed_rows)}{_place(list(wrong), len(results))}." if wrong else None,
+        description=" ".join(
+            [f"{_outcome(check, failed_rows)}{_place(list(wrong), len(results))}.", *messages[:_MESSAGES]]
+        )
+        if wrong
+        else None,
         metadata={
             "failed_rows": failed_rows,
             **({"partitions_checked": len(results)} if None not in results else {}),

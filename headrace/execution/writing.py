@@ -23,6 +23,15 @@ from headrace.execution.incremental.growth import Addition
 from headrace.execution.input_checks import INPUT_KINDS, checks_of_store, evaluated
 from headrace.execution.pinning import PartitionKey
 from headrace.execution.plan import OutputPlan, ProcessPlan
+from headrace.execution.profiling.measuring import (
+    Profiling,
+    appended,
+    observing,
+    read_back,
+    seen,
+    with_sketches,
+)
+from headrace.profiles.sketches import ColumnSketches
 from headrace.project import project_root
 from headrace.publishing.runs import Attempt
 from headrace.queries.pointers import newest
@@ -83,22 +92,64 @@ def write(
         columns=to_store,
         checks=checks,
     )
-    if addition is None or not _is_addable(engine, store, output, addition, output_format, to_store):
-        written = write_rows(frame, partition=partition_write(plan, frame, keys))
+    is_addable = addition is not None and _is_addable(
+        engine, store, output, addition, output_format, to_store
+    )
+    added = addition if is_addable else None
+    # Of a merge, the store itself copies the rows that stay: only reading shows all of them.
+    merges = added is not None and added.replaced is not None
+    rows_written = frame if added is None else added.rows
+    observed, profiling = observing(rows_written, output, to_store, len(keys), is_read=merges)
+    if added is None:
+        written = write_rows(observed, partition=partition_write(plan, frame, keys))
         done = "wrote"
-    elif addition.replaced is None:
-        written = write_rows(addition.rows, appended_to=addition.to)
-        done = f"appended to version {addition.to.tag}, which makes"
+    elif added.replaced is None:
+        written = write_rows(observed, appended_to=added.to)
+        done = f"appended to version {added.to.tag}, which makes"
     else:
-        written = write_rows(addition.rows, merged_into=MergedInto(addition.to, addition.replaced))
-        done = f"merged into version {addition.to.tag}, which makes"
+        written = write_rows(observed, merged_into=MergedInto(added.to, added.replaced))
+        done = f"merged into version {added.to.tag}, which makes"
+    sketches = _measured(engine, store, output, tag, written, profiling, None if merges else added)
     rows = sum(version.row_count for version in written)
     context.log.info("%s: %s %d rows as version %s", output.record.key, done, rows, tag)
     # A version keeps its declared tags: inherited ones follow from its lineage at any time.
     return tag, [
-        replace(each, columns=tuple(replace(column, tags=tags[column.name]) for column in each.columns))
-        for each in written
+        replace(
+            with_sketches(each, measured),
+            columns=tuple(replace(column, tags=tags[column.name]) for column in each.columns),
+        )
+        for each, measured in zip(written, sketches, strict=True)
     ]
+
+
+def _measured(
+    engine: Engine,
+    store: Store,
+    output: OutputPlan,
+    tag: str,
+    written: Sequence[WrittenVersion],
+    profiling: Profiling,
+    appending: Addition | None,
+) -> list[dict[str, ColumnSketches]]:
+    """Return the sketches of each version: as seen by the write, or read back.
+
+    appending: the rows that were appended; the version then also has those of the one before.
+    """
+    before = appending.to.row_count or 0 if appending is not None else 0
+    found = seen(profiling, written[0].row_count - before) if len(written) == 1 else None
+    if found is None and profiling.columns:
+        frames = (
+            [store.read([unpublished(output, tag, each)]) for each in written]
+            if appending is None
+            else [appending.rows]
+        )
+        with store.explained(output.record.key):
+            measured = read_back(frames, profiling.columns)
+    else:
+        measured = [found or {} for _ in written]
+    if appending is None:
+        return measured
+    return [appended(engine, appending.to, measured[0])]
 
 
 def _is_addable(
@@ -256,6 +307,7 @@ def draft(
         inputs=made_of.inputs,
         checks=written.check_results,
         statistics=written.statistics,
+        sketches=written.sketches,
         code_version=plan.record.code_version,
         fingerprint=made_of.fingerprint,
         quarantine_location=written.quarantine_location,

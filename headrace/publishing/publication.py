@@ -19,6 +19,7 @@ from headrace.database.connection import transaction
 from headrace.database.jsonb import encoded, jsonb
 from headrace.errors import AttemptLost, IdempotencyConflict, UnknownRun, UnpublishedInput
 from headrace.publishing.lineage import lineage_hashes, provenances, store_lineage
+from headrace.publishing.sketches import store_sketches
 from headrace.publishing.sql import statement
 
 
@@ -66,6 +67,14 @@ def publish(
             rows = _store(cursor, places, parameters | {"provenances": jsonb(known)})
             _verify(cursor, run_id, drafts, rows)
             store_lineage(cursor, run_id, drafts, lineages, rows)
+            store_sketches(
+                cursor,
+                {
+                    row["version_id"]: draft.sketches
+                    for draft, row in zip(drafts, rows, strict=True)
+                    if not row["replayed"]
+                },
+            )
             others = [r["version_id"] for r in rows if r["replayed"]]
             others += [r["existing_version_id"] for r in rows if r["existing_version_id"]]
             stored = versions.by_ids(cursor, others) if others else {}

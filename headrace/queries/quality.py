@@ -10,6 +10,7 @@ from psycopg import Cursor
 from sqlalchemy import Engine
 
 from headrace.access.sensitivity import Public, PublicField, Sensitive, VersionId
+from headrace.catalog.lookup import dataset_ids
 from headrace.catalog.records import CheckStatus, Outcome
 from headrace.context import current_context
 from headrace.database.connection import transaction
@@ -107,6 +108,13 @@ def quality(
 def quality_score(engine: Engine, dataset_id: UUID) -> QualityScore:
     """Return the score of a dataset."""
     with transaction(engine) as cursor:
+        return quality_scores(cursor, [dataset_id], datetime.now(UTC))[dataset_id]
+
+
+def quality_of(engine: Engine, key: str) -> QualityScore:
+    """Return the score of a dataset by its key. Raises UnknownDataset."""
+    with transaction(engine) as cursor:
+        dataset_id = dataset_ids(cursor, {key})[key]
         return quality_scores(cursor, [dataset_id], datetime.now(UTC))[dataset_id]
 
 

@@ -17,7 +17,7 @@ from headrace.queries.versions import published_row, version_row
 
 @dataclass(frozen=True, slots=True)
 class VersionStatistics:
-    """The number of rows of a version, and what is known of its columns: `null_count`, `min`, `max`."""
+    """The number of rows of a version, and the measures of its columns: see `Profile`."""
 
     version: Annotated[VersionRef, PublicField.NESTED]
     produced_at: datetime

@@ -20,3 +20,6 @@ class Capability(StrEnum):
     )
     CONNECTION = "connection"  # writes to a database, which a declaration names
     ROW_DELETE = "row_delete"  # deletes single rows without a rewrite
+    OBSERVED = (
+        "observed"  # executes a frame once, as a query of Spark, so that its observations come to an end
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.catalog.locators import Locator
 from headrace.catalog.records import CheckResult, Column, Segment, Version
+from headrace.profiles.sketches import ColumnSketches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -77,7 +78,7 @@ class WrittenVersion:
     read_options: Spark's reader options for it, stored in the version's metadata as `options`. quarantine_location: of
     quarantined rows, None if there are none. byte_size, file_count, checksum: 0 and '' if the store does not know them.
     locator: for a store whose versions are more than the files at `location`. appended_to: the segments before its own,
-    which the counts, statistics and check results include.
+    which the counts, statistics and check results include. sketches: by column; stores leave them to the execution.
     """
 
     partition: str | None
@@ -94,3 +95,4 @@ class WrittenVersion:
     quarantine_rows: int = 0
     locator: Locator | None = None
     appended_to: tuple[Segment, ...] = ()
+    sketches: Mapping[str, ColumnSketches] = field(default_factory=lambda: MappingProxyType({}))

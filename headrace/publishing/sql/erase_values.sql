@@ -1,8 +1,12 @@
--- Removes the values of rows from what the catalog knows of versions: the bounds of columns, and examples of failing rows.
+-- Removes the values of rows from what the catalog knows of versions: statistics and sketches of columns, and examples of
+-- failing rows.
 WITH erased AS (
     UPDATE catalog.dataset_version SET statistics = '{}'
     WHERE dataset_version_id = ANY (%(versions)s)
     RETURNING dataset_version_id, version_tag, produced_by_run_id
+), sketches AS (
+    DELETE FROM catalog.column_sketch sketch USING erased
+    WHERE sketch.dataset_version_id = erased.dataset_version_id
 ), results AS (
     UPDATE catalog.quality_check_result result SET detail_json = '{}'
     FROM erased

@@ -21,6 +21,7 @@ class DeltaStoreType(TableStoreType):
 
     capabilities = frozenset(
         {
+            Capability.OBSERVED,
             Capability.ATOMIC_SWAP,
             Capability.TIME_TRAVEL,
             Capability.APPEND,

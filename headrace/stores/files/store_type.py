@@ -23,6 +23,7 @@ class FilesStoreType:
 
     capabilities = frozenset(
         {
+            Capability.OBSERVED,
             Capability.ATOMIC_SWAP,
             Capability.TIME_TRAVEL,
             Capability.APPEND,

@@ -21,6 +21,7 @@ class IcebergStoreType(TableStoreType):
 
     capabilities = frozenset(
         {
+            Capability.OBSERVED,
             Capability.ATOMIC_SWAP,
             Capability.TIME_TRAVEL,
             Capability.BRANCHES,

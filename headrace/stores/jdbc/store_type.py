@@ -22,6 +22,7 @@ class JdbcStoreType:
 
     capabilities = frozenset(
         {
+            Capability.OBSERVED,
             Capability.APPEND,
             Capability.MERGE,
             Capability.ATOMIC_SWAP,

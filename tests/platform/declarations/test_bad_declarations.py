@@ -47,6 +47,48 @@ CASES = {
         "keep",
         "`keep` needs `versions`, `days`, `month_ends` or `hold`",
     ),
+    "drift of a column that is missing": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/drifting
+          sql: SELECT 1 AS id, 'a' AS name, 'b' AS mail
+          schema: {columns: {id: int, name: string, mail: {type: string, tags: [pii]}}}
+          checks:
+            - drift: {column: nmae, method: psi}
+        """,
+        7,
+        "checks.0.drift",
+        "'nmae' is not among the columns of the schema",
+    ),
+    "drift of texts by ks": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/drifting
+          sql: SELECT 1 AS id, 'a' AS name, 'b' AS mail
+          schema: {columns: {id: int, name: string, mail: {type: string, tags: [pii]}}}
+          checks:
+            - drift: {column: name, method: ks}
+        """,
+        7,
+        "checks.0.drift",
+        "'name' is string, which ks cannot compare",
+    ),
+    "drift of a sensitive column": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/drifting
+          sql: SELECT 1 AS id, 'a' AS name, 'b' AS mail
+          schema: {columns: {id: int, name: string, mail: {type: string, tags: [pii]}}}
+          checks:
+            - drift: {column: mail, method: psi}
+        """,
+        7,
+        "checks.0.drift",
+        "'mail' is sensitive, so that its values are not profiled",
+    ),
     "a rule that keeps no version": Case(
         """\
         type: headrace.Dataset

@@ -12,6 +12,7 @@ SUBJECTS = (
     "access",
     "datasets",
     "versions",
+    "profiles",
     "runs",
     "lineage",
     "quality",

@@ -1,0 +1,1 @@
+"""Profiles of written versions: measured with the write, and compared with those of published versions."""
