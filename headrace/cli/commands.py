@@ -24,6 +24,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
             "show", f"{_CLI}.datasets.listing", "Show a dataset: columns, checks, SLA, published versions."
         ),
         Entry("versions", f"{_CLI}.datasets.listing", "List the newest versions of a dataset."),
+        Entry("profile", f"{_CLI}.datasets.profile", "Show the profile of a dataset's columns."),
         Entry(
             "partitions",
             f"{_CLI}.datasets.partitions",

@@ -35,6 +35,7 @@ from headrace.api.datasets import (
     differences,
     materialization,
     pointers,
+    profiles,
     proposed_changes,
     registrations,
     retirement,
@@ -133,6 +134,7 @@ def routed() -> FastAPI:
         materialization,
         rows,
         differences,
+        profiles,
         retirement,
         datasets,
     ):

@@ -11,12 +11,16 @@ from headrace.terminal.sla_cells import sla_status_text
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from headrace.queries.quality import QualityScore
     from headrace.queries.rows import DatasetDetail, DatasetRow, DatasetStatus, VersionRow
     from headrace.slas.queries import SlaObjectiveStatus
 
 
 def dataset_facts(
-    detail: DatasetDetail, dataset_status: DatasetStatus, objectives: list[SlaObjectiveStatus]
+    detail: DatasetDetail,
+    dataset_status: DatasetStatus,
+    objectives: list[SlaObjectiveStatus],
+    quality: QualityScore,
 ) -> Table:
     """Lay out all that is known of a dataset but its columns and checks."""
     from headrace.api.links import links_to
@@ -35,6 +39,10 @@ def dataset_facts(
             ("partitions", detail.partitions),
             ("sla", _sla(detail)),
             ("objectives", sla_status_text(dataset_status, objectives) if detail.sla else None),
+            (
+                "quality",
+                None if quality.score is None else f"{quality.score} of 100: {quality.explanation}",
+            ),
             ("published", f"{amount}, {newest}" if dataset_status.newest_tag else "nothing yet"),
             (
                 "blocked",

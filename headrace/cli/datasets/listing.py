@@ -70,6 +70,7 @@ def show_dataset(dataset: Dataset, as_json: AsJson = False) -> None:
     """
     from headrace import queries
     from headrace.database.connection import connect
+    from headrace.queries.quality import quality_of
     from headrace.queries.versions import tagged
     from headrace.slas.queries import objectives_by_dataset
 
@@ -79,11 +80,12 @@ def show_dataset(dataset: Dataset, as_json: AsJson = False) -> None:
     if not detail.columns and dataset_status.newest_tag:
         detail = replace(detail, columns=tagged(engine, dataset, dataset_status.newest_tag)[0].columns)
     objectives = objectives_by_dataset(engine, [dataset]).get(dataset, [])
+    quality = quality_of(engine, dataset)
     if as_json:
-        emit({"dataset": detail, "status": dataset_status, "objectives": objectives})
+        emit({"dataset": detail, "status": dataset_status, "objectives": objectives, "quality": quality})
         return
     show(
-        dataset_facts(detail, dataset_status, objectives),
+        dataset_facts(detail, dataset_status, objectives, quality),
         table(["column", "type", "null", "tags", "description"], column_cells(detail)),
     )
     if detail.checks:

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
+from headrace.pages.rendering import figure
+
 WIDTH = 300
 HEIGHT = 48
 _FIRST_DAY = datetime(1, 1, 1, tzinfo=UTC)
@@ -39,21 +41,42 @@ def row_trend(rows: Sequence[Mapping[str, Any]]) -> Trend | None:
 
 
 def column_trends(rows: Sequence[Mapping[str, Any]], column: str) -> list[Trend]:
-    """Return the share of nulls of a column, and its range if it can be drawn."""
+    """Return the share of nulls of a column, and its other measures, if they can be drawn."""
     measures = [_measures(each, column) for each in rows]
     shares = [_share(each, one.get("null_count")) for each, one in zip(rows, measures, strict=True)]
-    bounds = [[one.get(name) for one in measures] for name in ("min", "max")]
+    counts = [one.get("distinct_count") for one in measures]
     trends = (
         _trend("Nulls", rows, [shares], [[None if each is None else f"{each:.1%}" for each in shares]]),
         _trend(
-            "Smallest and largest",
+            "Distinct values",
             rows,
-            [[_number(each) for each in one] for one in bounds],
-            bounds,
-            from_zero=False,
+            [list(map(_number, counts))],
+            [[f"{each:,}" if isinstance(each, int) else None for each in counts]],
         ),
+        _lines(
+            "Smallest and largest", rows, [[one.get(name) for one in measures] for name in ("min", "max")]
+        ),
+        _lines("Mean", rows, [[one.get("mean") for one in measures]]),
+        _lines(
+            "Quarters of the values",
+            rows,
+            [[_part_of(one, "quantiles", name) for one in measures] for name in ("p25", "p50", "p75")],
+        ),
+        _lines("Mean length", rows, [[_part_of(one, "length", "mean") for one in measures]]),
     )
     return [each for each in trends if each]
+
+
+def _lines(name: str, rows: Sequence[Mapping[str, Any]], series: Sequence[Sequence[Any]]) -> Trend | None:
+    """Return a chart of values as they are, not from zero."""
+    texts = [[figure(value) for value in values] for values in series]
+    return _trend(name, rows, [list(map(_number, values)) for values in series], texts, from_zero=False)
+
+
+def _part_of(measures: Mapping[str, Any], name: str, part: str) -> Any:  # noqa: ANN401 - JSON
+    """Return a part of a measure; None if it is unknown or masked."""
+    found = measures.get(name)
+    return found.get(part) if isinstance(found, Mapping) else None
 
 
 def _trend(

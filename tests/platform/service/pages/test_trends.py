@@ -104,6 +104,29 @@ def test_a_column_is_shown_over_its_versions(browse: Browse) -> None:
     )
 
 
+def test_each_measure_of_a_profile_is_a_line_over_the_versions(catalog: Engine, browse: Browse) -> None:
+    register(catalog, [DatasetRecord("crm/people", "parquet", columns=PEOPLE)], [])
+    for tag, median in [("one", 40), ("two", 44)]:
+        age = {
+            "null_count": 1,
+            "distinct_count": median,
+            "mean": median + 0.5,
+            "quantiles": {"p25": 30, "p50": median, "p75": 60},
+            "top_values": [["41", 3]],
+        }
+        name = {"null_count": 0, "top_values": [["Ann", 3]], "patterns": [["Aaa", 3]], "length": {"mean": 3}}
+        put(catalog, "crm/people", tag, columns=PEOPLE, statistics={"age": age, "name": name})
+
+    page = browse().open("/datasets/crm/people/columns?column=age")
+
+    for words in ("Distinct values: between 40 and 44", "Mean: between 40.5 and 44.5"):
+        assert f'aria-label="{words} in the last 2 versions"' in page
+    assert "Quarters of the values: between 30 and 60" in page
+    assert "Frequent values" in page
+    assert "Ann" not in browse().open("/datasets/crm/people/columns?column=name")
+    assert "Aaa" in browse(Role.DATA_OWNER, "bob").open("/datasets/crm/people/columns?column=name")
+
+
 @pytest.mark.usefixtures("people")
 def test_bounds_of_a_sensitive_column_are_hidden(browse: Browse) -> None:
     page = browse().open("/datasets/crm/people/columns?column=name")

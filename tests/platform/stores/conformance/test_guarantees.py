@@ -244,6 +244,17 @@ def test_statistics_are_kept(shop: Shop) -> None:
     assert written.statistics["id"] == {"null_count": 0, "min": 2, "max": 8}
 
 
+@guarantee("has the profile of its columns, without the rows that were set aside")
+def test_columns_are_profiled(shop: Shop) -> None:
+    query = "SELECT id, concat('no ', id) AS label FROM range(20)"
+    shop.publish(query, "  profile: full\n  checks: [{sql: id < 9, quarantine: true}]\n")
+    found = ask("profile", ORDERS)
+    assert (found["row_count"], found["partial"]) == (9, [])
+    assert found["columns"]["id"]["distinct_count"] == 9
+    assert found["columns"]["id"]["quantiles"]["p50"] == 4
+    assert found["columns"]["label"]["patterns"] == [["aa 9", 9]]
+
+
 @guarantee(
     "has no values of sensitive columns in the log of its table", without=["files", "ledger", *DATABASES]
 )
