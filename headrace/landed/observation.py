@@ -15,6 +15,7 @@ from headrace.catalog.records import CheckStatus, Outcome, Publication, Version,
 from headrace.execution.plan import ExternalPlan
 from headrace.landed.files import Landed, LandedFiles, Listing, is_looked_at, list_landed
 from headrace.landed.gates import gated
+from headrace.landed.profiling import profile_sample, unprofiled
 from headrace.landed.tables import LandedTable, look, table_draft
 from headrace.landed.versions import SIGNATURE, draft, has_same_content, is_version
 from headrace.publishing.publication import publish
@@ -48,7 +49,7 @@ class Observation:
 
     published: all published versions of the datasets; new: those among them published now; problems: files that could
     not become versions, and datasets that could not be observed, each with the reason; waiting: missing or incomplete
-    files; left: number of places skipped for lack of time.
+    files; left: number of places and profiles skipped for lack of time.
     """
 
     published: tuple[Version, ...]
@@ -69,7 +70,7 @@ def observe(
     A version's location is that of its files; once they are replaced, its content is gone. Files that do not read as
     declared are stored as a blocked version. Files that are still being written are left for the next observation.
     Files that are versions already cost a listing, and no reading. A dataset that cannot be observed is a problem, and
-    the others continue.
+    the others continue. Published versions of datasets with `profile: full` are profiled by a sample, once.
 
     Args:
         engine: the catalog.
@@ -126,6 +127,12 @@ def observe(
             memory[place] = UnpublishedFiles(
                 found.metadata[SIGNATURE], found.expected_generation, (problem,), until
             )
+    for plan, version in unprofiled(engine, external, known.values()):
+        if monotonic() >= deadline:
+            left += 1
+            continue
+        with _isolated(plan, problems):
+            profile_sample(engine, version)
     return Observation(tuple(known.values()), tuple(new), tuple(problems), tuple(waiting), left)
 
 
