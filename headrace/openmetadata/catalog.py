@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from headrace.catalog.sensitivity import hidden_columns
 from headrace.database.connection import transaction
 from headrace.openmetadata.sql import statement
 from headrace.openmetadata.state import Reached
+from headrace.queries.quality import quality_scores
 
 Row = dict[str, Any]
 _OVERLAP = timedelta(minutes=10)  # a transaction may end after a later one has been read
@@ -131,6 +132,10 @@ def contents(engine: Engine, organisation: UUID, of: Scope, more: Iterable[UUID]
         columns = statement("column_edges").execute(cursor, targets).fetchall()
         versions = statement("versions").execute(cursor, parameters).fetchall()
         runs = statement("runs").execute(cursor, parameters).fetchall()
+        scores = quality_scores(cursor, [row["dataset_id"] for row in found], datetime.now(UTC))
+    for row in found:
+        score = scores[row["dataset_id"]].score
+        row["quality"] = None if score is None else str(score)
     keys = {row["key"] for row in found}
     return Contents(
         datasets=[scrubbed(row) for row in found],

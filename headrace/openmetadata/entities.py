@@ -193,7 +193,7 @@ class Entities:
     def ensure_properties(self) -> None:
         """Declare the custom properties of tables that Headrace fills."""
         known = self._session.state.get(Kind.CLASSIFICATION, "properties")
-        if known is not None or self._session.is_dry:
+        if self._session.is_dry or (known is not None and known.sent.get("names") == sorted(PROPERTIES)):
             return
         table = self._session.client.get("metadata/types/name/table", fields="customProperties")
         there = {each["name"] for each in table.get("customProperties") or ()}
@@ -204,7 +204,9 @@ class Entities:
                     name=name, display_name=description, description=description, property_type=text
                 )
                 self._session.client.put(f"metadata/types/{table['id']}", body.dump())
-        self._session.state.store(Sent(Kind.CLASSIFICATION, "properties", "properties", None, {}, ""))
+        self._session.state.store(
+            Sent(Kind.CLASSIFICATION, "properties", "properties", None, {"names": sorted(PROPERTIES)}, "")
+        )
 
 
 def _row(desired: Desired, entity: Json) -> Sent:

@@ -25,6 +25,7 @@ PROPERTIES = {
     "headraceFormat": "Format of its files or table",
     "headracePartitions": "How it is partitioned",
     "headraceProject": "Project that declares it",
+    "headraceQuality": "Quality score in Headrace, from 0 to 100",
 }
 _FORMATS = {"parquet": "parquet", "csv": "csv", "json": "json", "avro": "avro", "jsonl": "jsonl"}
 _SPARK = "SPARK"
@@ -125,6 +126,7 @@ class EntityMapping:
             "headraceFormat": row["format"],
             "headracePartitions": row["partitions"],
             "headraceProject": row["project"],
+            "headraceQuality": row["quality"],
         }
         try:
             body = models.Table(

@@ -233,8 +233,14 @@ class ColumnMeasures(Body):
     null_proportion: float | None = None
     values_count: int | None = None
     distinct_count: int | None = None
+    min_length: int | None = None
+    max_length: int | None = None
     min: Any = None
     max: Any = None
+    mean: float | None = None
+    median: float | None = None
+    first_quartile: float | None = None
+    third_quartile: float | None = None
 
 
 class Profile(Body):

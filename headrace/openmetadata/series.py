@@ -143,9 +143,9 @@ class Series:
         for name, measured in sorted(row["statistics"].items()):
             if entity_name(name) not in known or not isinstance(measured, dict):
                 continue
-            extremes = {}
-            if self._sends_values and name not in hidden:
-                extremes = {each: measured[each] for each in ("min", "max") if measured.get(each) is not None}
+            of_values = {}
+            if name not in hidden:
+                of_values = _counts_of_values(measured) | (_values(measured) if self._sends_values else {})
             nulls, rows = measured.get("null_count"), row["row_count"]
             columns.append(
                 models.ColumnMeasures(
@@ -154,7 +154,7 @@ class Series:
                     null_count=nulls,
                     null_proportion=nulls / rows if nulls is not None and rows else None,
                     values_count=rows - nulls if nulls is not None and rows is not None else None,
-                    **extremes,
+                    **of_values,
                 )
             )
         whole = models.TableMeasures(
@@ -215,3 +215,24 @@ class Series:
             send: Any = self._client.put if method == "PUT" else self._client.post
             send(path, body.dump())
         return 1
+
+
+def _counts_of_values(measured: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the measures of a column that are no values of it."""
+    length = measured.get("length")
+    found: dict[str, Any] = {"distinct_count": measured.get("distinct_count")}
+    if isinstance(length, Mapping):
+        found |= {"min_length": length["min"], "max_length": length["max"]}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _values(measured: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the extremes of a column, and the mean and quartiles of numbers: the schema has no times there."""
+    found = {name: measured.get(name) for name in ("min", "max", "mean")}
+    quantiles: Mapping[str, Any] = measured.get("quantiles") or {}
+    quartiles = [quantiles.get(name) for name in ("p25", "p50", "p75")]
+    numbers = [each for each in quartiles if isinstance(each, int | float)]
+    if len(numbers) == len(quartiles):
+        low, median, high = numbers
+        found |= {"first_quartile": low, "median": median, "third_quartile": high}
+    return {name: value for name, value in found.items() if value is not None}

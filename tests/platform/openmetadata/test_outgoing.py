@@ -198,7 +198,11 @@ def test_profiles_results_and_statuses_follow_versions(
     publish(
         shop, None,
         [draft("shop/orders", columns=ORDERS.columns, checks=(failed,), partition="2026-01-01",
-               statistics={"id": {"null_count": 0, "min": 1, "max": 9}, "email": {"null_count": 1, "min": "a"}})],
+               statistics={
+                   "id": {"null_count": 0, "min": 1, "max": 9, "distinct_count": 8, "mean": 4.5,
+                          "quantiles": {"p25": 2, "p50": 4, "p75": 7}},
+                   "email": {"null_count": 1, "min": "a", "distinct_count": 2},
+               })],
     )  # fmt: skip
     publish_sales(shop, draft)
     sync(settings={"send_values": True})
@@ -206,7 +210,9 @@ def test_profiles_results_and_statuses_follow_versions(
     measured = {each["name"]: each for each in profile["columnProfile"]}
     assert profile["tableProfile"]["rowCount"] == 10
     assert (measured["id"]["min"], measured["id"]["max"]) == (1, 9)
-    assert "min" not in measured["email"], "the column is sensitive"
+    assert (measured["id"]["distinctCount"], measured["id"]["mean"], measured["id"]["median"]) == (8, 4.5, 4)
+    assert (measured["id"]["firstQuartile"], measured["id"]["thirdQuartile"]) == (2, 7)
+    assert not {"min", "distinctCount"} & measured["email"].keys(), "the column is sensitive"
     ((_, result),) = server.results.items()
     assert (result["testCaseStatus"], result["failedRows"], result["passedRows"]) == ("Failed", 2, 8)
     assert server.samples[f"{TABLE}.email.email_ok"] == {"columns": ["email", "id"], "rows": [["***", 7]]}
@@ -223,7 +229,7 @@ def test_no_values_are_sent_unless_the_setting_says_so(
 ) -> None:
     failed = CheckResult("email_ok", CheckStatus.WARN, 1, {"examples": [{"id": 7}]})
     sync()
-    statistics = {"id": {"null_count": 0, "min": 1, "max": 9}}
+    statistics = {"id": {"null_count": 0, "min": 1, "max": 9, "distinct_count": 8, "mean": 4.5}}
     publish(
         shop,
         None,
@@ -236,7 +242,8 @@ def test_no_values_are_sent_unless_the_setting_says_so(
     sync()
     assert server.samples == {}
     (profile,) = server.profiles.values()
-    assert "min" not in profile["columnProfile"][0]
+    assert not {"min", "mean"} & profile["columnProfile"][0].keys()
+    assert profile["columnProfile"][0]["distinctCount"] == 8
 
 
 @both_generations
