@@ -18,6 +18,7 @@ NAMES = (
     "tables",
     "growth",
     "personal_data",
+    "profiles",
     "erasure",
     "retention",
     "graph",
