@@ -13,11 +13,7 @@ from headrace.terminal.profile_cells import first_and_last, profile_parts
 app = typer.Typer()
 
 
-@app.command(
-    epilog=examples(
-        "headrace profile flights/flights_clean --partitions 2013-01-01...2013-01-31",
-    )
-)
+@app.command(epilog=examples("headrace profile flights/flights_clean --partitions 2013-01-01...2013-01-31"))
 def profile(
     dataset: Dataset,
     version: Annotated[
@@ -36,7 +32,4 @@ def profile(
     from headrace.queries.profiles import profile as profile_of
 
     found = profile_of(connect(), dataset, version, first_and_last(partitions))
-    if as_json:
-        emit(found)
-    else:
-        show(*profile_parts(found))
+    emit(found) if as_json else show(*profile_parts(found))
