@@ -4,9 +4,10 @@ Two shapes of 20 columns:
 mixed  identifiers, whole numbers, doubles, decimals, dates, times, and texts of few and of many values
 texts  16 texts of 40 to 300 characters that are all different, and 4 identifiers: the worst case of sketches
 All ways take turns in the same run, after one warm-up of each: reading the same Parquet files and writing them again.
-With --whylogs or --ydata, the interpreter of an environment that has it (`pip install whylogs pyarrow "pandas<3"`,
-`pip install ydata-profiling pyarrow`), that profiler profiles the first --peer-rows of the same files in a process of
-its own: both hold a pandas frame.
+With --whylogs or --ydata, the interpreter of an environment that has it, that profiler profiles the first rows of
+the same files (--peer-rows) in a process of its own, as both hold a pandas frame:
+pip install whylogs "pyarrow<20" "pandas<3" "numpy<2"
+pip install ydata-profiling pyarrow
 Run: python -m benchmarks.profiles [--rows N] [--rounds N] [--shapes mixed,texts] [--whylogs PYTHON] [--ydata PYTHON]
 """
 

@@ -57,7 +57,7 @@ def test_frequent_values_are_counted_over_merged_parts(values: list[str]) -> Non
 
     found = measures(merged([texts(values[:half]), texts(values[half:])]))
 
-    assert {text: count for text, count in found["top_values"]} == Counter(values)
+    assert dict(found["top_values"]) == Counter(values)
 
 
 def test_sketches_of_other_types_are_not_merged() -> None:
