@@ -23,7 +23,7 @@ from headrace.context import without_row_security
 from headrace.errors import Forbidden, UnknownSla
 from headrace.http.problems import RequestRefused
 from headrace.http.security import requires
-from headrace.queries.visibility import visible_processes
+from headrace.queries.processes import visible_processes
 from headrace.registration.registrations import StorableText as Text
 from headrace.slas.explanation import Step, critical_path
 from headrace.slas.objectives import ObjectiveKind

@@ -19,10 +19,10 @@ from headrace.contracts.rules import VENDOR, check_of_rule
 from headrace.contracts.terms import Terms, explicit
 from headrace.dagster_internals import is_valid_owner
 from headrace.declarations.declaration import Sla
-from headrace.declarations.sources.documents import Document, NoDocument, documents
-from headrace.declarations.sources.origin import FieldPath, Origin
-from headrace.declarations.sources.validation import declaration_errors
 from headrace.execution.problems import DeclarationError
+from headrace.sources.documents import Document, NoDocument, documents
+from headrace.sources.origin import FieldPath, Origin
+from headrace.sources.validation import declaration_errors
 
 _NO_DOMAIN = "imported"
 _UNKNOWN = "string"  # the type of a column whose type only another system knows

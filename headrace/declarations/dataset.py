@@ -20,8 +20,8 @@ from headrace.declarations.declaration import RunLimits
 from headrace.declarations.definition import external_asset, process_assets
 from headrace.declarations.planning import dataset_plan, external_plan, process_plan
 from headrace.declarations.scaffold import DatasetScaffolder
-from headrace.declarations.sources.origin import FieldPath, Origin, in_python
 from headrace.execution.plan import ExternalPlan, Plan, ProcessPlan
+from headrace.sources.origin import FieldPath, Origin, in_python
 
 _TEMPLATE = Annotated[
     str, Field(pattern=r"\{\{.*\}\}", description="A template, rendered when it is loaded.")

@@ -14,7 +14,7 @@ from headrace.declarations.automation import sla_record
 from headrace.declarations.checks import DatasetCheck, column_checks, dataset_checks, partition_check
 from headrace.declarations.declaration import Dynamic, Multi, Partitions, Schema, Static
 from headrace.declarations.partitions import partition_shape
-from headrace.declarations.sources.origin import Origin
+from headrace.sources.origin import Origin
 from headrace.spark.errors import InvalidCheck
 from headrace.spark.types import spark_type
 

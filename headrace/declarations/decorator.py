@@ -13,10 +13,10 @@ from pydantic import ValidationError
 from headrace.declarations.dataset import Dataset
 from headrace.declarations.definition import process_assets
 from headrace.declarations.planning import dataset_plan
-from headrace.declarations.sources.imports import code_digest
-from headrace.declarations.sources.origin import Origin, in_python
-from headrace.declarations.sources.validation import declaration_errors
 from headrace.declarations.steps import Piece, Use
+from headrace.sources.imports import code_digest
+from headrace.sources.origin import Origin, in_python
+from headrace.sources.validation import declaration_errors
 
 
 def dataset(key: str | None = None, **attributes: Any) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:  # noqa: ANN401

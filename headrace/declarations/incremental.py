@@ -16,8 +16,8 @@ from sqlglot import exp, parse_one
 from headrace.catalog.records import Check, DatasetRecord
 from headrace.declarations.checks import Expression
 from headrace.declarations.declaration import Name, Part
-from headrace.declarations.sources.origin import Origin
 from headrace.execution.plan import IncrementalPlan, InputPlan
+from headrace.sources.origin import Origin
 
 Keys = Annotated[list[Name], Field(min_length=1)]
 _KEY_CHECK = "keys_once"

@@ -6,12 +6,12 @@ import re
 
 from headrace.connections.relations import ParallelRead, Source
 from headrace.declarations.attributes import External
-from headrace.declarations.sources.origin import Origin
 from headrace.declarations.steps import sql_source
 from headrace.execution.control_totals import ControlTotals
 from headrace.execution.plan import PARTITION
 from headrace.files.filesystem import hidden
 from headrace.files.formats import FORMATS
+from headrace.sources.origin import Origin
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _HOST = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]*")

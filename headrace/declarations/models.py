@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.catalog.records import Check, Column
-from headrace.declarations.sources.origin import FieldPath, Origin
 from headrace.execution.python_code import load_module
+from headrace.sources.origin import FieldPath, Origin
 
 
 def pandera_schema(

@@ -34,7 +34,6 @@ from headrace.declarations.incremental import Incremental, growing_record, incre
 from headrace.declarations.location import check_location, database_source
 from headrace.declarations.partitions import PartitionProblem, partition_plan
 from headrace.declarations.row_key import partition_column
-from headrace.declarations.sources.origin import Origin
 from headrace.declarations.stated_lineage import stated_lineage
 from headrace.declarations.steps import (
     Piece,
@@ -57,6 +56,7 @@ from headrace.execution.plan import (
     ProcessPlan,
 )
 from headrace.execution.transform import Pipeline
+from headrace.sources.origin import Origin
 from headrace.stores.capabilities import Capability
 from headrace.stores.registry import STORES
 

@@ -9,9 +9,9 @@ from pydantic import BeforeValidator, Field
 
 from headrace.catalog.column_lineage import ColumnLineage, ColumnSource, How, Origin, Subtype, is_field, parts
 from headrace.declarations.declaration import NAME, Part
-from headrace.declarations.sources.origin import FieldPath
-from headrace.declarations.sources.origin import Origin as Place
 from headrace.execution.plan import InputPlan
+from headrace.sources.origin import FieldPath
+from headrace.sources.origin import Origin as Place
 
 Source = Annotated[str, Field(pattern=rf"^({NAME}/)?{NAME}(\..+)?$")]
 

@@ -11,14 +11,14 @@ from typing import Any, Literal
 
 from headrace.declarations.declaration import Input, Step
 from headrace.declarations.partitions import partition_mapping
-from headrace.declarations.sources.imports import code_digest
-from headrace.declarations.sources.origin import FieldPath, Origin
 from headrace.execution.partitions import parameters_of
 from headrace.execution.plan import InputPlan, PartitionPlan
 from headrace.execution.problems import DeclarationError, SqlError, TransformError
 from headrace.execution.python_code import Function, read_python
 from headrace.execution.sql import Query, SourceText, parse
 from headrace.execution.transform import Code, FunctionCode, PythonCode, SqlCode
+from headrace.sources.imports import code_digest
+from headrace.sources.origin import FieldPath, Origin
 
 SELF = "self"  # the name of a dataset's own previous version or partition, as an input
 

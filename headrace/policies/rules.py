@@ -12,12 +12,12 @@ from typing import Annotated, Any, Literal, TypeGuard, TypeVar
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
-from headrace.declarations.sources.entries import Entry, InvalidEntry, list_entries
-from headrace.declarations.sources.origin import Origin
 from headrace.execution.problems import DeclarationError
 from headrace.gates import Moment
 from headrace.policies.folder import FOLDER
 from headrace.policies.subjects import completed
+from headrace.sources.entries import Entry, InvalidEntry, list_entries
+from headrace.sources.origin import Origin
 
 RULES, EXCEPTIONS, CASES = "rules.yaml", "exceptions.yaml", "tests.yaml"
 _MAX_EXPRESSION = 10_000  # characters

@@ -17,12 +17,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from headrace.autosys.statuses import meaning
 from headrace.context import current_context
 from headrace.cron import Timezone
-from headrace.declarations.sources.entries import InvalidEntry, list_entries
-from headrace.declarations.sources.origin import Origin
 from headrace.durations import Duration
 from headrace.execution.problems import DeclarationError
 from headrace.job_reports.completions.fields import ALIASES
 from headrace.job_reports.completions.reports import FIELDS
+from headrace.sources.entries import InvalidEntry, list_entries
+from headrace.sources.origin import Origin
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -17,8 +17,8 @@ from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.database.row_security import is_narrow
 from headrace.queries.names import keys_of
+from headrace.queries.processes import visible_processes
 from headrace.queries.sql import statement
-from headrace.queries.visibility import visible_processes
 
 _FACETS_WITH_NAMES = ("columnLineage", "lineage")  # facets of datasets and jobs that name others
 

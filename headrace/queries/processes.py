@@ -1,5 +1,6 @@
-"""List external processes."""
+"""List external processes, and find those that the caller may see under row-level security."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,6 +9,8 @@ from sqlalchemy import Engine
 from headrace.context import current_context
 from headrace.database.connection import transaction
 from headrace.queries.sql import statement
+
+_PROCESSES = "SELECT process_key FROM catalog.process WHERE organisation_id = %s AND process_key = ANY (%s)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +57,12 @@ def processes(
             },
         )
         return [ProcessRow(**{**row, "owners": tuple(row["owners"])}) for row in rows]
+
+
+def visible_processes(engine: Engine, keys: Collection[str]) -> set[str]:
+    """Return those of these process keys that the caller may see."""
+    with transaction(engine) as cursor:
+        return {
+            row["process_key"]
+            for row in cursor.execute(_PROCESSES, [current_context().organisation_id, list(keys)])
+        }

@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 from headrace.context import current_context, without_row_security
 from headrace.database.connection import transaction
 from headrace.database.row_security import is_narrow
-from headrace.queries.visibility import visible_processes
+from headrace.queries.processes import visible_processes
 from headrace.retention.files import Archive
 from headrace.retention.registry import EVER, KeptFile, Kind, kept
 

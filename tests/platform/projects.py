@@ -16,6 +16,7 @@ from headrace.declarations.loading.project import LoadedProject, load, records
 from headrace.execution.plan import ProcessPlan
 from headrace.orchestration.materialization import execute, plan_runs, select
 from headrace.registration.declarations import register
+from headrace.settings import settings
 from headrace.spark.session import SparkResource
 
 PYPROJECT = """
@@ -71,8 +72,10 @@ def in_a_project(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (root / "definitions.py").write_text(_DEFINITIONS)
     monkeypatch.setenv("HEADRACE_PROJECT", str(root))
     monkeypatch.chdir(root)
+    settings.cache_clear()
     before = sys.modules.pop("definitions", None)
     yield root
+    settings.cache_clear()
     forget_definitions()
     if before is not None:
         sys.modules["definitions"] = before

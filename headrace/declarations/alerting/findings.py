@@ -10,10 +10,10 @@ from typing import Any
 from headrace.alerts.channels import is_complete, schemes
 from headrace.alerts.rules import ANY_OWNER, OWNERS, Quiet, Route, never_ends
 from headrace.declarations.alerting.declaration import AlertsDeclaration, RouteDeclaration
-from headrace.declarations.sources.origin import FieldPath, Origin
 from headrace.execution.problems import DeclarationError
 from headrace.queries.projects import Subjects
 from headrace.severity import Severity
+from headrace.sources.origin import FieldPath, Origin
 
 PERSONAL = "{owner}"
 _ALMOST = 0.85  # similarity of a misspelt name; teams share a prefix, so that others are similar as well

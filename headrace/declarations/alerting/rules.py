@@ -29,11 +29,11 @@ from headrace.declarations.alerting.findings import (
     findings,
     usable_destinations,
 )
-from headrace.declarations.sources.documents import Document, NoDocument, documents
-from headrace.declarations.sources.origin import FieldPath, Origin
-from headrace.declarations.sources.validation import declaration_errors
 from headrace.execution.problems import DeclarationError
 from headrace.queries.projects import NO_SUBJECTS, Subjects
+from headrace.sources.documents import Document, NoDocument, documents
+from headrace.sources.origin import FieldPath, Origin
+from headrace.sources.validation import declaration_errors
 
 FILE = "alerts.yaml"
 _REQUIRED = frozenset(

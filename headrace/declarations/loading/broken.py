@@ -15,8 +15,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from headrace.declarations.declaration import NAME, Partitions
 from headrace.declarations.partitions import PARTITION_SHAPE, Definition, PartitionProblem, definition
-from headrace.declarations.sources.documents import Document, value_of
 from headrace.execution.partitions import UNKNOWN_PARTITIONS
+from headrace.sources.documents import Document, value_of
 
 _PARTITIONS: TypeAdapter[Any] = TypeAdapter(Partitions)
 _KEY = re.compile(rf"{NAME}/{NAME}")

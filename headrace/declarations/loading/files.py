@@ -21,11 +21,11 @@ from headrace.declarations.dataset import Dataset, DeclaredComponent, ExternalDa
 from headrace.declarations.definition import plan_of
 from headrace.declarations.loading.broken import Division, in_document, in_module, in_text
 from headrace.declarations.loading.graph import LocatedPlan
-from headrace.declarations.sources.documents import Document, NoDocument, documents
-from headrace.declarations.sources.origin import Origin, in_python
-from headrace.declarations.sources.validation import declaration_errors
 from headrace.execution.problems import DeclarationError, TransformError
 from headrace.execution.python_code import load_module, read_python
+from headrace.sources.documents import Document, NoDocument, documents
+from headrace.sources.origin import Origin, in_python
+from headrace.sources.validation import declaration_errors
 
 _YAML = ("defs.yaml", "defs.yml")
 _TYPES: Mapping[str, type[DeclaredComponent]] = {

@@ -22,7 +22,7 @@ from headrace.dagster_internals.components import (
     load_component,
     post_process_defs,
 )
-from headrace.declarations.sources.documents import Document
+from headrace.sources.documents import Document
 
 
 def render(attributes: Any, root: Path) -> Any:  # noqa: ANN401

@@ -12,10 +12,10 @@ from headrace.catalog.records import UNDECLARED, DatasetRecord
 from headrace.dagster_internals import infer_partition_mapping
 from headrace.declarations.loading.broken import Division
 from headrace.declarations.loading.relations import Relation, relation_of
-from headrace.declarations.sources.origin import Origin
 from headrace.declarations.steps import input_error
 from headrace.execution.plan import InputPlan, Plan, ProcessPlan
 from headrace.execution.problems import DeclarationError
+from headrace.sources.origin import Origin
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ def test_show(stocked: Stocked, ask: Ask, invoke: Invoke) -> None:
     assert "not evaluated yet" in invoke("show", "shop/clean").stdout
     evaluate(stocked[0])
     found = ask("show", "shop/clean")
-    assert set(found) == {"dataset", "status", "objectives"}
+    assert set(found) == {"dataset", "status", "objectives", "quality"}
     assert found["dataset"]["upstream"] == ["shop/raw"]
     assert found["dataset"]["columns"][1]["tags"] == ["pii"]
     assert found["status"]["partition_count"] == 2

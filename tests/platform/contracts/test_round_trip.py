@@ -19,9 +19,9 @@ from headrace.contracts.document import contract, text_of
 from headrace.contracts.reading import read_contract
 from headrace.contracts.terms import Terms, terms_by_key
 from headrace.declarations.dataset import Dataset, ExternalDataset
-from headrace.declarations.sources.origin import in_python
 from headrace.durations import duration_text, parse_duration
 from headrace.execution.problems import DeclarationError
+from headrace.sources.origin import in_python
 from tests.platform.contracts.conftest import ORDERS, Declare
 
 SCHEMA = jsonschema_rs.validator_for(

@@ -15,9 +15,9 @@ from headrace.catalog.records import Check, TriggerMode
 from headrace.catalog.schema import sensitive
 from headrace.declarations.dataset import Dataset
 from headrace.declarations.loading.project import records
-from headrace.declarations.sources.documents import Document, documents
 from headrace.execution.plan import ExternalPlan, ProcessPlan
 from headrace.severity import Severity
+from headrace.sources.documents import Document, documents
 from headrace.spark.types import spark_type
 from tests.platform.declarations.conftest import Project
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from headrace.declarations.sources.imports import code_digest
 from headrace.execution.problems import TransformError
 from headrace.execution.python_code import read_python
+from headrace.sources.imports import code_digest
 from tests.platform.declarations.conftest import Project
 
 FILES = {

@@ -17,8 +17,8 @@ from headrace.dagster_internals.components import (
     SourcePositionTree,
     YamlResolver,
 )
-from headrace.declarations.sources.origin import FieldPath
 from headrace.execution.problems import DeclarationError
+from headrace.sources.origin import FieldPath
 
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

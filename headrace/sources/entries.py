@@ -9,10 +9,10 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from headrace.declarations.sources.documents import NoDocument, documents
-from headrace.declarations.sources.origin import Origin
-from headrace.declarations.sources.validation import declaration_errors
 from headrace.execution.problems import DeclarationError
+from headrace.sources.documents import NoDocument, documents
+from headrace.sources.origin import Origin
+from headrace.sources.validation import declaration_errors
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from headrace.declarations.sources.origin import FieldPath, Origin
 from headrace.execution.problems import DeclarationError
+from headrace.sources.origin import FieldPath, Origin
 
 
 def declaration_errors(
