@@ -243,11 +243,20 @@ class ColumnMeasures(Body):
     third_quartile: float | None = None
 
 
+class SystemMeasures(Body):
+    """What a write did to a table."""
+
+    timestamp: int
+    operation: Literal["WRITE", "INSERT"]
+    rows_affected: int
+
+
 class Profile(Body):
     """The profile of a version."""
 
     table_profile: TableMeasures
     column_profile: tuple[ColumnMeasures, ...] = ()
+    system_profile: tuple[SystemMeasures, ...] = ()
 
 
 class ColumnsLineage(Body):

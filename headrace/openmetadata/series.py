@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 from headrace.access.sensitivity import MASK
@@ -160,7 +160,9 @@ class Series:
         whole = models.TableMeasures(
             timestamp=at, column_count=len(known), row_count=row["row_count"], size_in_byte=row["byte_size"]
         )
-        return models.Profile(table_profile=whole, column_profile=tuple(columns))
+        return models.Profile(
+            table_profile=whole, column_profile=tuple(columns), system_profile=_written(row, at)
+        )
 
     def _result(self, dataset: str, row: Row, result: Row, at: int, hidden: frozenset[str]) -> int:
         case = self._state.get(Kind.TEST_CASE, f"{dataset}/{result['name']}")
@@ -215,6 +217,14 @@ class Series:
             send: Any = self._client.put if method == "PUT" else self._client.post
             send(path, body.dump())
         return 1
+
+
+def _written(row: Row, at: int) -> tuple[models.SystemMeasures, ...]:
+    """Return how many rows the publish of a version wrote, if they are known: all of them, or those appended."""
+    if row["written_rows"] is None:
+        return ()
+    operation: Literal["INSERT", "WRITE"] = "INSERT" if row["is_appended"] else "WRITE"
+    return (models.SystemMeasures(timestamp=at, operation=operation, rows_affected=row["written_rows"]),)
 
 
 def _counts_of_values(measured: Mapping[str, Any]) -> dict[str, Any]:

@@ -209,6 +209,8 @@ def test_profiles_results_and_statuses_follow_versions(
     (profile,) = [each for (fqn, _), each in server.profiles.items() if fqn == TABLE]
     measured = {each["name"]: each for each in profile["columnProfile"]}
     assert profile["tableProfile"]["rowCount"] == 10
+    at = profile["tableProfile"]["timestamp"]
+    assert profile["systemProfile"] == [{"timestamp": at, "operation": "WRITE", "rowsAffected": 10}]
     assert (measured["id"]["min"], measured["id"]["max"]) == (1, 9)
     assert (measured["id"]["distinctCount"], measured["id"]["mean"], measured["id"]["median"]) == (8, 4.5, 4)
     assert (measured["id"]["firstQuartile"], measured["id"]["thirdQuartile"]) == (2, 7)
@@ -222,6 +224,20 @@ def test_profiles_results_and_statuses_follow_versions(
     changed(server)
     sync()
     assert changed(server) == []
+
+
+def test_appended_rows_are_sent_as_an_insert(
+    shop: Engine, sync: Sync, server: Contract, draft: Draft
+) -> None:
+    sync()
+    first = draft("shop/orders", columns=ORDERS.columns)
+    publish(shop, None, [first])
+    appended = [{"tag": first.tag, "location": first.location}]
+    second = draft("shop/orders", columns=ORDERS.columns, metadata={"appended_to": appended})
+    publish(shop, None, [replace(second, row_count=13, expected_generation=1)])
+    sync()
+    written = [each["systemProfile"][0] for each in server.profiles.values()]
+    assert [(each["operation"], each["rowsAffected"]) for each in written] == [("WRITE", 10), ("INSERT", 3)]
 
 
 def test_no_values_are_sent_unless_the_setting_says_so(
