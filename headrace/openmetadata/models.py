@@ -244,7 +244,7 @@ class ColumnMeasures(Body):
 
 
 class SystemMeasures(Body):
-    """What a write did to a table."""
+    """The effect of a write on a table."""
 
     timestamp: int
     operation: Literal["WRITE", "INSERT"]
