@@ -8,7 +8,7 @@ from uuid import UUID
 from psycopg import Cursor
 from sqlalchemy import Engine
 
-from headrace.access.sensitivity import DatasetKey, Public, Sensitive
+from headrace.access.sensitivity import DatasetKey, Public, PublicField, Sensitive
 from headrace.catalog.lookup import dataset_ids, find, named
 from headrace.catalog.versions import by_ids
 from headrace.database.connection import transaction
@@ -36,10 +36,12 @@ class Profile:
 
     columns: by column the `null_count`, `min`, `max`, `distinct_count`, `mean`, `quantiles`, `length`, `top_values` and
     `patterns`, each omitted if unknown. partial: columns with no more than the first three, as some versions have no
-    sketches of them. row_count: null if a version was not counted.
+    sketches of them. row_count: null if a version was not counted. version: one of those with the tag that was asked
+    for, whose own lineage says which columns are sensitive; null for the published ones.
     """
 
     dataset: DatasetKey
+    version: Annotated[VersionRef | None, PublicField.NESTED]
     versions: tuple[VersionRef, ...]
     row_count: int | None
     columns: Annotated[dict[str, dict[str, Any]], Sensitive.STATISTICS]
@@ -88,13 +90,15 @@ def profile(
         ordered = [column.name for column in newest.columns if column.name in known]
         names = [*ordered, *sorted(known.difference(ordered))]
         columns = {name: _column(cursor, key, name, rows) for name in names}
+    references = tuple(
+        VersionRef(row["version_id"], key, row["partition_key"] or None, row["tag"]) for row in rows
+    )
     counts = [row["row_count"] for row in rows]
     whole = [name for name in names if all(name in row["sketched"] for row in rows)]
     return Profile(
         dataset=key,
-        versions=tuple(
-            VersionRef(row["version_id"], key, row["partition_key"] or None, row["tag"]) for row in rows
-        ),
+        version=None if tag is None else references[0],
+        versions=references,
         row_count=None if None in counts else sum(counts),
         columns=columns,
         partial=tuple(name for name in names if name not in whole),
