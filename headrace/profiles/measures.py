@@ -38,11 +38,11 @@ def measures(sketches: ColumnSketches) -> dict[str, Any]:
         found["sampled_rows"] = sketches.row_count
     if sketches.distinct is not None:
         found["distinct_count"] = min(values, round(distinct_count(sketches.distinct)))
-    if sketches.total is not None and values and math.isfinite(sketches.total):
-        found["mean"] = sketches.total / values
     if sketches.quantiles is not None:
         known = quantiles_of(sketches.quantiles)
         if not known.is_empty():
+            if sketches.total is not None and math.isfinite(sketches.total):
+                found["mean"] = sketches.total / known.n  # it has no NaN, nor has the total
             found["quantiles"] = {
                 name: value_text(known.get_quantile(share), sketches.type)
                 for name, share in QUANTILES.items()

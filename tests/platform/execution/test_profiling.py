@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine
 
+from headrace.access.callers import Role
+from headrace.access.sensitivity import MASK
+from headrace.catalog.masking import visible
 from headrace.catalog.records import CheckStatus
+from headrace.catalog.sensitivity_suggestions import accept, store_suggestions
 from headrace.database.connection import transaction
 from headrace.execution import writing
+from headrace.personal_data.suggestions import Suggestion
 from headrace.queries.profiles import BrokenProfile, profile
 from headrace.queries.versions import version, versions
+from tests.platform.access.conftest import caller
 from tests.platform.execution.growing import Feed
 from tests.platform.projects import Project, checks, failure, load_project, write_project
 
@@ -125,6 +131,36 @@ def test_sensitive_columns_have_counts_of_nulls_only(tmp_path: Path, engine: Eng
     with transaction(engine) as cursor:
         rows = cursor.execute("SELECT column_name FROM catalog.column_sketch ORDER BY 1").fetchall()
     assert [row["column_name"] for row in rows] == ["amount", "day", "id"]
+
+
+def test_nan_is_in_no_mean_nor_quantile(tmp_path: Path, engine: Engine) -> None:
+    odd = "SELECT *, CASE WHEN id = 0 THEN DOUBLE('NaN') ELSE DOUBLE(id) END AS price FROM feed"
+    project = shop(tmp_path, engine, **{"SELECT * FROM feed": odd})
+    Feed(engine, tmp_path, "shop/feed", COLUMNS).publish([sale(id) for id in range(4)])
+
+    run(project)
+
+    found = version(engine, "shop/sales").statistics["price"]
+    assert (found["mean"], found["quantiles"]["p50"], found["null_count"]) == (2, 2, 0)
+
+
+def test_values_of_an_earlier_version_are_hidden_by_its_own_lineage(tmp_path: Path, engine: Engine) -> None:
+    project = shop(tmp_path, engine)
+    Feed(engine, tmp_path, "shop/feed", COLUMNS).publish([sale(1, "GB")])
+    run(project)
+    [earlier] = versions(engine, "shop/sales")
+    breaking = "allow_breaking_schema_change: true\n  sql: SELECT id FROM feed"
+    run(shop(tmp_path, engine, **{"sql: SELECT * FROM feed": breaking}))
+    suggested = Suggestion("country", "gender", 0.9, "its name contains country")
+    store_suggestions(engine, "shop/feed", [suggested], datetime.now(UTC))
+    with transaction(engine) as cursor:
+        accept(cursor, "shop/feed", "country", by="steward")
+
+    found = profile(engine, "shop/sales", earlier.version.tag)
+
+    seen = visible(engine, caller(Role.DATA_CONSUMER), found, "shop/sales").columns
+    assert (seen["country"]["null_count"], seen["country"]["top_values"]) == (0, MASK)
+    assert seen["id"]["max"] == 1
 
 
 def test_a_version_that_rows_are_appended_to_has_the_profile_of_all_rows(
