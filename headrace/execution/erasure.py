@@ -22,12 +22,13 @@ from sqlglot.errors import SqlglotError
 
 from headrace.catalog.column_lineage import ColumnLineage, ColumnSource, LineageOfOutput, Subtype, is_field
 from headrace.catalog.locators import RelationLocator, locator_metadata
-from headrace.catalog.records import APPENDED_TO, SCHEMA_AT, Outcome, Publication, VersionDraft
+from headrace.catalog.records import APPENDED_TO, SCHEMA_AT, Outcome, Publication, Version, VersionDraft
 from headrace.catalog.sensitivity import INHERITED
 from headrace.publishing.erasure import (
     Erasure,
     ErasureRefused,
     StoredVersion,
+    forget_values,
     record_erasure,
     require_erasable,
     stored_versions,
@@ -134,10 +135,12 @@ class AffectedVersion:
 @dataclass(frozen=True, slots=True)
 class AffectedRows:
     """The versions with the rows, or made from them, the oldest first. sources: published inputs that still have the
-    rows, by dataset, from which the next run would restore them."""
+    rows, by dataset, from which the next run would restore them. expired: versions that may have had the rows, whose
+    statistics outlive them."""
 
     versions: Sequence[AffectedVersion]
     sources: Mapping[str, int]
+    expired: Sequence[Version]
 
     @property
     def row_count(self) -> int:
@@ -168,21 +171,27 @@ def affected_rows(engine: Engine, stores: OpenStores, dataset: str, condition: C
     add(own)
     followed: dict[UUID, Conditions | None] = {}  # versions that have or had the rows
     affected: list[AffectedVersion] = []
+    expired: list[Version] = []
     while waiting:  # the oldest first: what a version was made from is older
         _, version_id, each = heappop(waiting)
         if each.version.dataset != dataset:
             selecting = _selecting(each, known, followed)
         else:
             selecting = (condition,) if condition.columns <= _names(each) else None
-        rows = None if each.is_erased or selecting is None else _count(stores, each, selecting)
+        is_gone = each.is_erased or each.is_expired
+        rows = None if is_gone or selecting is None else _count(stores, each, selecting)
         if rows == 0:
             continue
+        if selecting is None and not is_gone and _is_doubtful(each, known, followed):
+            continue
         followed[version_id] = selecting
-        if not each.is_erased:
+        if each.is_expired:
+            expired.append(each.version)
+        elif not each.is_erased:
             affected.append(AffectedVersion(each, _action(each, selecting), selecting, rows))
         add(versions_made_from(engine, [version_id]))
     found = _with_siblings(engine, affected)
-    return AffectedRows(found, _sources(engine, stores, own, condition))
+    return AffectedRows(found, _sources(engine, stores, own, condition), expired)
 
 
 def erase(
@@ -214,6 +223,8 @@ def erase(
     erased = [each.stored.version for each in found.of(Action.REWRITE, Action.DELETE)]
     if erased:
         record_erasure(engine, erasure, erased)
+    if found.expired:
+        forget_values(engine, found.expired)
     return publications
 
 
@@ -233,6 +244,14 @@ def _selecting(
             same = condition.renamed(names)
             found[same.identity] = same
     return tuple(found.values())
+
+
+def _is_doubtful(
+    stored: StoredVersion, known: Mapping[UUID, StoredVersion], followed: Mapping[UUID, Conditions | None]
+) -> bool:
+    """Return True if all that a version was made from has expired, of which it is not known whether it had the rows."""
+    made_from = stored.inputs & followed.keys()
+    return bool(made_from) and all(known[input_id].is_expired for input_id in made_from)
 
 
 def _is_row_by_row(lineage: LineageOfOutput) -> bool:
@@ -275,8 +294,8 @@ def _with_siblings(engine: Engine, affected: Sequence[AffectedVersion]) -> list[
     places = {each.place for each in affected}
     for dataset in sorted({dataset for dataset, _ in places}):
         for stored in versions_of(engine, dataset):
-            version = stored.version
-            if (dataset, version.tag) in places and version.version_id not in by_id and not stored.is_erased:
+            version, is_gone = stored.version, stored.is_erased or stored.is_expired
+            if (dataset, version.tag) in places and version.version_id not in by_id and not is_gone:
                 action = Action.DELETE if stored.generation is None else Action.REWRITE
                 by_id[version.version_id] = AffectedVersion(stored, action, None, 0)
     staying = {each.place for each in by_id.values() if each.action is Action.RECOMPUTE}

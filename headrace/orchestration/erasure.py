@@ -23,19 +23,24 @@ from headrace.publishing.unreported import UnreportedVersion
 from headrace.queries.versions import published
 
 _RUNS = "SELECT DISTINCT dagster_run_id FROM catalog.run_attempt WHERE run_id = ANY (%s) AND dagster_run_id IS NOT NULL"
+_TOGETHER = 200  # versions: each is a condition of a query
 _events = SqlEventLogStorageTable.c
 _checks = AssetCheckExecutionsTable.c
 
 
-def forget_erased_versions(engine: Engine, instance: dg.DagsterInstance) -> list[Version]:
+def forget_erased_versions(
+    engine: Engine, instance: dg.DagsterInstance, expired: Sequence[Version] = ()
+) -> list[Version]:
     """Delete what Dagster has of the versions whose erased rows are still stored, and return these versions.
 
+    expired: other versions of which it is deleted.
     To be called before their rows are deleted, which marks an erasure as finished: one that was killed is continued by
     the next command, or at night. Raises TypeError for an event log outside a database.
     """
     left = unfinished_erasures(engine)
-    if left:
-        _forget(engine, instance, left)
+    gone = [*left, *expired]
+    for start in range(0, len(gone), _TOGETHER):
+        _forget(engine, instance, gone[start : start + _TOGETHER])
     return left
 
 

@@ -61,7 +61,8 @@ class StoredVersion:
     generation: of the pointer that publishes it, None if it is not published. statistics: of its columns.
     quarantine_location: of rows set aside. lineage: None if it was not collected. inputs: the versions that it was made
     from.
-    is_erased: its rows were erased before. obstacle: why they cannot be erased now.
+    is_erased: its rows were erased before. is_expired: they were deleted by their age, and may have been among those to
+    erase. obstacle: why they cannot be erased now.
     """
 
     version: Version
@@ -73,6 +74,7 @@ class StoredVersion:
     inputs: frozenset[UUID]
     is_external: bool
     is_erased: bool
+    is_expired: bool
     obstacle: str | None
 
 
@@ -89,7 +91,7 @@ class Erasure:
 
 
 def versions_of(engine: Engine, dataset: str) -> list[StoredVersion]:
-    """Return the versions of a dataset with rows, or whose rows were erased, the oldest first.
+    """Return the versions of a dataset, also those whose rows were erased or have expired, the oldest first.
 
     Raises UnknownDataset.
     """
@@ -153,6 +155,15 @@ def record_erasure(engine: Engine, erasure: Erasure, erased: Sequence[Version]) 
         statement("erase_values").execute(cursor, {"versions": ids, "organisation": organisation})
 
 
+def forget_values(engine: Engine, expired: Sequence[Version]) -> None:
+    """Remove what the catalog knows of the values of expired versions, which may have had rows that are erased."""
+    ids = [version.version_id for version in expired]
+    with transaction(engine) as cursor:
+        statement("erase_values").execute(
+            cursor, {"versions": ids, "organisation": current_context().organisation_id}
+        )
+
+
 def require_erasable(stored: StoredVersion) -> None:
     """Raise ErasureRefused for a version that is pinned, held or read, or whose rows another system owns."""
     version = stored.version
@@ -200,6 +211,7 @@ def _stored(
             inputs=frozenset(row["inputs"]),
             is_external=row["is_external"],
             is_erased=row["is_erased"],
+            is_expired=row["is_expired"],
             obstacle=row["obstacle"],
         )
         for row in rows

@@ -129,7 +129,9 @@ def _erase(
         erase_rows(engine, found, stores, dataset, condition, reason=reason, by=current_user())
         erased = [each.stored.version for each in found.of(Action.REWRITE, Action.DELETE)]
         with dagster_instance() as instance:
-            unfinished = forget_erased_versions(engine, instance)  # and what a killed command left
+            unfinished = forget_erased_versions(
+                engine, instance, found.expired
+            )  # and what a killed command left
         garbage.record_gone(engine, stores)
         rows = garbage.expired_rows(engine, stores, {each.dataset for each in unfinished})
         deleted = garbage.delete(engine, stores, rows)

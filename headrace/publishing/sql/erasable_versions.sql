@@ -2,7 +2,9 @@
 -- they were made from and how, and why they cannot be erased now (`obstacle`).
 SELECT version.dataset_version_id, version.quarantine_path, version.statistics,
        version.metadata_json ->> 'warehouse' AS base_uri, dataset.metadata_json ? 'external' AS is_external,
-       expired.erasure_id IS NOT NULL AS is_erased, pointer.generation, lineage.content AS lineage,
+       expired.erasure_id IS NOT NULL AS is_erased,
+       expired.expired_at IS NOT NULL AND expired.erasure_id IS NULL AS is_expired,
+       pointer.generation, lineage.content AS lineage,
        ARRAY (SELECT input_version_id FROM catalog.version_input input
               WHERE input.dataset_version_id = version.dataset_version_id) AS inputs,
        CASE
@@ -27,7 +29,6 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) pin ON true
 WHERE version.organisation_id = %(organisation)s
-  AND (expired.dataset_version_id IS NULL OR expired.erasure_id IS NOT NULL)
   AND (version.dataset_version_id = ANY (%(versions)s)
        OR version.dataset_version_id IN (
            SELECT dataset_version_id FROM catalog.version_input WHERE input_version_id = ANY (%(made_from)s))

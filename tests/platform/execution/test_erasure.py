@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,10 @@ from headrace.database.connection import transaction
 from headrace.errors import VersionExpired
 from headrace.execution.erasure import Action, Condition, affected_rows, erase, of_subject
 from headrace.publishing.erasure import ErasureRefused
+from headrace.publishing.expiry import expire_versions
 from headrace.publishing.pins import pin, resolve
-from headrace.queries.versions import published, tagged, versions
+from headrace.queries.profiles import all_sketches
+from headrace.queries.versions import published, tagged, version, versions
 from headrace.settings import settings
 from headrace.stores.store import OpenStores
 from tests.platform.connections.databases import configured, derby
@@ -130,6 +133,28 @@ def test_what_cannot_be_rewritten_goes_when_it_has_been_computed_again(
     assert ends(engine, spark, "id = 1") == {"crm/totals": (Action.DELETE, None)}
     erased(engine, spark, "id = 1")
     assert ends(engine, spark, "id = 1") == {}
+
+
+def test_rows_of_an_expired_version_are_erased_from_what_was_made_from_it_and_from_statistics(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    people = PEOPLE.replace("key: crm/people", "key: crm/people\n  profile: full\n  keep: {versions: 1}")
+    project = load_project(write_project(tmp_path, "crm", people), engine)
+    project.materialize()
+    [old] = versions(engine, "crm/people")
+    load_project(write_project(tmp_path, "crm", people.replace("(1, 'Ada', 10), ", "")), engine).materialize()
+    expired = expire_versions(engine, datetime.now(UTC) + timedelta(days=9))
+    assert [each.tag for each in expired] == [old.version.tag]
+    assert "Ada" in str(version(engine, "crm/people", old.version.tag).statistics)
+
+    # Whether the earlier totals were made from the row is not known any more, so they stay.
+    assert ends(engine, spark, "id = 1") == {"crm/contacts": (Action.DELETE, 1)}
+    erased(engine, spark, "id = 1")
+
+    assert ends(engine, spark, "id = 1") == {}
+    assert version(engine, "crm/people", old.version.tag).statistics == {}
+    assert all_sketches(engine, old.version.version_id) == {}
+    assert "Ben" in str(version(engine, "crm/people").statistics)
 
 
 def test_the_rewritten_version_is_as_current_as_the_one_before(
