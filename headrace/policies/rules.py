@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -99,6 +100,15 @@ class PolicyException(BaseModel):
         return self.rule == rule and any(fnmatchcase(dataset, pattern) for pattern in self.datasets)
 
 
+def _json(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a mapping. Raises ValueError if JSON, in which rules are asked, cannot express its values."""
+    try:
+        json.dumps(given)
+    except TypeError as error:
+        raise ValueError(f"a value is not of JSON: {error}") from error
+    return given
+
+
 def _facts(given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what a test says of a dataset. Raises ValueError if rules could not see it."""
     try:
@@ -110,7 +120,7 @@ def _facts(given: Mapping[str, Any]) -> Mapping[str, Any]:
         raise ValueError(
             f"a dataset has no {', '.join(sorted(map(str, unknown)))}, but {', '.join(sorted(known))}"
         )
-    return given
+    return _json(given)
 
 
 Facts = Annotated[Mapping[str, Any], AfterValidator(_facts)]
@@ -126,7 +136,7 @@ class Case(BaseModel):
     dataset: Facts = Field(default_factory=dict)
     inputs: tuple[Facts, ...] = ()
     event: Moment | None = Field(default=None, description="The first of the rule's `at` by default.")
-    version: Mapping[str, Any] = Field(default_factory=dict)
+    version: Annotated[Mapping[str, Any], AfterValidator(_json)] = Field(default_factory=dict)
     run: Mapping[str, str] = Field(default_factory=dict)
     now: AwareDatetime | None = Field(default=None, description="The present time by default.")
     outcome: Outcome

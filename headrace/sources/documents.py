@@ -128,6 +128,10 @@ def documents(file: Path) -> Iterator[Document | NoDocument]:
             yield NoDocument(part, DeclarationError(file, line, None, problem, "Remove it."))
         except DeclarationError as error:
             yield NoDocument(part, error)
+        except RecursionError:
+            problem = "invalid YAML: nested too deeply, or an alias is part of what it stands for"
+            hint = "Write the values out, without the alias."
+            yield NoDocument(part, DeclarationError(file, lines_before + 1, None, problem, hint))
         else:
             if found is not None:
                 yield found

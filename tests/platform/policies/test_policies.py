@@ -260,6 +260,25 @@ def test_a_control_character_is_a_problem_with_its_line(project: Path) -> None:
     assert "policies/rules.yaml:2: invalid YAML" in result.output
 
 
+def test_an_alias_of_itself_is_a_problem_of_its_file(project: Path) -> None:
+    write(project, "rules.yaml", OWNER)
+    (project / "policies" / "tests.yaml").write_text(
+        "- &a\n  rule: owner_is_named\n  dataset: {tags: {x: *a}}\n"
+    )
+    result = run("policy", "test")
+    assert result.exit_code == 1
+    assert "policies/tests.yaml:1: invalid YAML: nested too deeply, or an alias" in result.output
+
+
+def test_a_test_with_bytes_is_a_problem_at_its_line(project: Path) -> None:
+    write(project, "rules.yaml", OWNER)
+    text = "- {rule: owner_is_named, name: odd, dataset: {description: !!binary aGVsbG8=}, outcome: deny}\n"
+    (project / "policies" / "tests.yaml").write_text(text)
+    result = run("policy", "test")
+    assert result.exit_code == 1
+    assert "policies/tests.yaml:1: 0.dataset: a value is not of JSON" in result.output
+
+
 @pytest.mark.parametrize(
     ("dataset", "message"),
     [
