@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from headrace.access.sensitivity import MASK
 from headrace.nouns import counted
 from headrace.terminal.output import facts, row_count_text, table
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from sqlalchemy import Engine
 
     from headrace.queries.profiles import Profile
 
@@ -29,11 +31,26 @@ def first_and_last(partitions: str | None) -> tuple[str | None, str | None]:
     return first, last if dots else first
 
 
+def without_values(engine: Engine, profile: Profile) -> Profile:
+    """Return the profile as those see it who may not read sensitive columns."""
+    from headrace.access.callers import Caller, CallerKind
+    from headrace.catalog.masking import visible
+    from headrace.context import current_context
+
+    here = current_context()
+    reader = Caller("local", CallerKind.LOCAL, here.organisation_id, here.organisation, ())
+    return visible(engine, reader, profile, profile.dataset)
+
+
 def profile_parts(profile: Profile) -> Iterator[Table]:
     """Yield the facts of a profile, and the table of its columns."""
     [first, *others] = profile.versions
     of = f"{first.tag}{f', partition {first.partition}' if first.partition else ''}"
-    sampled = [each["sampled_rows"] for each in profile.columns.values() if "sampled_rows" in each]
+    columns = {
+        name: {measure: value for measure, value in each.items() if value != MASK}
+        for name, each in profile.columns.items()
+    }
+    sampled = [each["sampled_rows"] for each in columns.values() if "sampled_rows" in each]
     yield facts(
         [
             ("dataset", profile.dataset),
@@ -55,7 +72,7 @@ def profile_parts(profile: Profile) -> Iterator[Table]:
         "frequent",
         "patterns",
     ]
-    yield table(header, [_cells(name, each) for name, each in profile.columns.items()])
+    yield table(header, [_cells(name, each) for name, each in columns.items()])
 
 
 def _cells(name: str, measured: Mapping[str, Any]) -> tuple[object, ...]:

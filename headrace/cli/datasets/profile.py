@@ -8,7 +8,7 @@ import typer
 
 from headrace.terminal.arguments import AsJson, Dataset, examples, version_tags
 from headrace.terminal.output import emit, show
-from headrace.terminal.profile_cells import first_and_last, profile_parts
+from headrace.terminal.profile_cells import first_and_last, profile_parts, without_values
 
 app = typer.Typer()
 
@@ -22,6 +22,7 @@ def profile(
     partitions: Annotated[
         str | None, typer.Option(metavar="FIRST...LAST", help="Only partitions from one key to another.")
     ] = None,
+    unmask: Annotated[bool, typer.Option("--unmask", help="Show the values of sensitive columns.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the profile of a dataset's columns.
@@ -31,5 +32,7 @@ def profile(
     from headrace.database.connection import connect
     from headrace.queries.profiles import profile as profile_of
 
-    found = profile_of(connect(), dataset, version, first_and_last(partitions))
+    engine = connect()
+    found = profile_of(engine, dataset, version, first_and_last(partitions))
+    found = found if unmask else without_values(engine, found)
     emit(found) if as_json else show(*profile_parts(found))

@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine
+from typer.testing import CliRunner
 
 from headrace.access.callers import Role
 from headrace.access.sensitivity import MASK
 from headrace.catalog.masking import visible
 from headrace.catalog.records import CheckStatus
 from headrace.catalog.sensitivity_suggestions import accept, store_suggestions
+from headrace.cli import app
+from headrace.database import connection as database
 from headrace.database.connection import transaction
 from headrace.execution import writing
 from headrace.personal_data.suggestions import Suggestion
@@ -144,7 +147,9 @@ def test_nan_is_in_no_mean_nor_quantile(tmp_path: Path, engine: Engine) -> None:
     assert (found["mean"], found["quantiles"]["p50"], found["null_count"]) == (2, 2, 0)
 
 
-def test_values_of_an_earlier_version_are_hidden_by_its_own_lineage(tmp_path: Path, engine: Engine) -> None:
+def test_values_of_an_earlier_version_are_hidden_by_its_own_lineage(
+    tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project = shop(tmp_path, engine)
     Feed(engine, tmp_path, "shop/feed", COLUMNS).publish([sale(1, "GB")])
     run(project)
@@ -161,6 +166,12 @@ def test_values_of_an_earlier_version_are_hidden_by_its_own_lineage(tmp_path: Pa
     seen = visible(engine, caller(Role.DATA_CONSUMER), found, "shop/sales").columns
     assert (seen["country"]["null_count"], seen["country"]["top_values"]) == (0, MASK)
     assert seen["id"]["max"] == 1
+    shown = ["profile", "shop/sales", "--version", earlier.version.tag]
+    monkeypatch.setattr(database, "connect", lambda: engine)
+    for arguments, is_shown in (([], False), (["--json"], False), (["--unmask"], True)):
+        printed = CliRunner().invoke(app, [*shown, *arguments])
+        assert printed.exit_code == 0, printed.output
+        assert ("GB" in printed.output) is is_shown
 
 
 def test_a_version_that_rows_are_appended_to_has_the_profile_of_all_rows(
