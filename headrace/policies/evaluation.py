@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from time import monotonic
 
 from headrace.policies.process import answers
 from headrace.policies.rules import Outcome, Policies, PolicyException, Rule
@@ -12,6 +13,8 @@ from headrace.policies.subjects import Subject
 
 SECONDS = 10  # for all rules, beside a thousandth for each decision, which takes a tenth of it
 _SECONDS_PER_DECISION = 0.001
+_SECONDS_SKIPPED = 60  # until a rule that did not end is tried again: all others wait for it
+_unended: dict[tuple[str | None, str], tuple[float, str]] = {}  # until when, and the problem, by expressions
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,10 @@ def _evaluated(
 ) -> dict[str, list[bool | str] | str]:
     """Return for each rule the answer of each subject; a text for a rule that did not end."""
     found: dict[str, list[bool | str] | str] = {}
+    for rule in rules:
+        until, problem = _unended.get((rule.applies, rule.require), (0.0, ""))
+        if monotonic() < until:
+            found[rule.name] = problem
     given = [
         {
             "dataset": each.dataset,
@@ -93,8 +100,12 @@ def _evaluated(
     while remaining := [rule for rule in rules if rule.name not in found]:
         asked = [{"applies": each.applies, "require": each.require} for each in remaining]
         seconds = SECONDS + _SECONDS_PER_DECISION * len(remaining) * len(subjects)
+        started = monotonic()
         ended, problem = answers(asked, given, seconds)
         found |= {rule.name: answer for rule, answer in zip(remaining, ended, strict=False)}
         if len(ended) < len(remaining):
-            found[remaining[len(ended)].name] = problem
+            last = remaining[len(ended)]
+            found[last.name] = problem
+            if monotonic() >= started + seconds:
+                _unended[last.applies, last.require] = (monotonic() + _SECONDS_SKIPPED, problem)
     return found

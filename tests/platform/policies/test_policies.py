@@ -181,6 +181,10 @@ def test_a_rule_that_takes_forever_is_stopped_and_the_others_are_evaluated(
     assert failed.reason == "it did not end within 3 seconds"
     assert [each.rule.name for each in decisions] == ["first", "last"]
 
+    # What comes in next does not wait for it again.
+    monkeypatch.setattr(evaluation, "answers", lambda *_: pytest.fail("it was asked again"))
+    assert decide(Policies(rules[1:2]), [subject(columns=columns)], NOON) == ([], [failed])
+
 
 def test_rules_see_the_whole_declaration(project: Path) -> None:
     write(
