@@ -182,7 +182,7 @@ async def _stored(
         permitted = await run_in_threadpool(without_foreign_facets, queues.engine, caller, permitted)
     read = await _read(request, lambda _: read_events(permitted, historical=historical))
     if is_gated(Moment.EVENT):
-        read = await run_in_threadpool(gated, queues.engine, caller.organisation_id, read)
+        read = await run_in_threadpool(gated, queues.engine, caller, read)
     stored = read.outcomes(await queues.store(read.good, historical=historical))
     outcomes = [
         Outcome(index, Result.REFUSED, reason) for index, reason in enumerate(wrong) if reason is not None

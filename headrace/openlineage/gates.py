@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from uuid import UUID
 
 from sqlalchemy import Engine
 
+from headrace.access.callers import Caller, CallerKind
 from headrace.catalog.naming import Name, key_of, own_namespace, place
 from headrace.catalog.records import CheckResult
 from headrace.context import current_context, without_row_security
@@ -20,24 +20,25 @@ from headrace.queries.names import keys_of
 _TECHNOLOGY = "OPENLINEAGE"  # of `run`
 
 
-def gated(engine: Engine, organisation_id: UUID, parsed: ParsedEvents) -> ParsedEvents:
+def gated(engine: Engine, caller: Caller, parsed: ParsedEvents) -> ParsedEvents:
     """Return the events without those that a gate refuses, and with the warnings of the others.
 
-    History is not refused, nor what the catalog's own jobs report: their versions pass the gates at their publish.
+    History is not refused, nor what the catalog's own runs report: their versions pass the gates at their publish.
     """
     if not parsed.good:
         return parsed
     with without_row_security():
         names = {each.name for event in parsed.good for each in (*_written(event), *_read(event))}
         own = own_namespace(current_context().organisation)
+        is_run = caller.kind in (CallerKind.TASK, CallerKind.LOCAL)  # others may name any job
         keys = {
             name: key or key_of(place(name, own).name, own)
-            for name, key in keys_of(engine, organisation_id, names).items()
+            for name, key in keys_of(engine, caller.organisation_id, names).items()
         }
         candidates = [
             (number, _candidate(event, dataset, keys))
             for number, event in enumerate(parsed.good)
-            if not event.historical and not _is_own(event, own)
+            if not event.historical and not (is_run and _is_own(event, own))
             for dataset in _written(event)
         ]
         with transaction(engine) as cursor:

@@ -90,6 +90,17 @@ def test_a_refused_event_of_a_batch_does_not_stop_the_others(reporter: TestClien
     assert [each.partition("]")[0] for each in answer["warnings"]] == ["[0", "[3"]
 
 
+def test_an_event_that_calls_its_job_one_of_headrace_is_refused_all_the_same(
+    reporter: TestClient, project: Path
+) -> None:
+    job = {"namespace": "headrace://default", "name": "db/unwanted"}
+    made = run_event(outputs=("unwanted",)) | {"job": job}
+    rule = KNOWN | {"require": "dataset.key != 'db#unwanted'"}
+    (project / "policies" / "rules.yaml").write_text(yaml.safe_dump([rule]))
+    refused = reporter.post("/api/v1/lineage", json=made)
+    assert refused.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+
+
 def test_history_is_not_refused(reporter: TestClient) -> None:
     loaded = reporter.post("/api/v1/lineage?historical=true", json=run_event(outputs=("unwanted",)))
     assert loaded.json()["result"] == "STORED"
