@@ -157,6 +157,22 @@ def test_rows_of_an_expired_version_are_erased_from_what_was_made_from_it_and_fr
     assert "Ben" in str(version(engine, "crm/people").statistics)
 
 
+def test_drift_of_versions_without_the_rows_does_not_name_their_values(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    check = "checks: [{drift: {column: name, method: psi}, severity: warning}]"
+    people = PEOPLE.replace("key: crm/people", f"key: crm/people\n  {check}")
+    load_project(write_project(tmp_path, "crm", people), engine).materialize("crm/people")
+    later = people.replace("(1, 'Ada', 10), ", "")
+    load_project(write_project(tmp_path, "crm", later), engine).materialize("crm/people")
+    [compared] = version(engine, "crm/people").checks
+    assert "are 'Ada', before" in compared.detail["message"]
+
+    erased(engine, spark, "id = 1")
+
+    assert [each.detail for each in version(engine, "crm/people").checks] == [{}]
+
+
 def test_the_rewritten_version_is_as_current_as_the_one_before(
     engine: Engine, spark: SparkSession, project: Project
 ) -> None:
