@@ -23,7 +23,12 @@ class DriftCheck(BaseModel):
         Field(description="`ks`, for numbers and times, or `psi`, for texts as well: docs/profiles.md."),
     ]
     threshold: Annotated[
-        float | None, Field(gt=0, description="Greatest value that passes. Default: 0.1 for ks, 0.2 for psi.")
+        float | None,
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            description="Greatest value that passes. Default: 0.1 for ks, 0.2 for psi.",
+        ),
     ] = None
     against: Annotated[
         Literal["previous", "previous_partition", "other_partitions"],

@@ -61,6 +61,20 @@ CASES = {
         "checks.0.drift",
         "'nmae' is not among the columns of the schema",
     ),
+    "drift without a limit": Case(
+        """\
+        type: headrace.Dataset
+        attributes:
+          key: shop/drifting
+          sql: SELECT 1 AS id, 'a' AS name, 'b' AS mail
+          schema: {columns: {id: int, name: string, mail: {type: string, tags: [pii]}}}
+          checks:
+            - drift: {column: name, method: psi, threshold: .inf}
+        """,
+        7,
+        "checks.0.drift.threshold",
+        "finite number",
+    ),
     "drift of texts by ks": Case(
         """\
         type: headrace.Dataset
