@@ -28,7 +28,7 @@ class Candidate:
 
     record: the dataset as it is declared or requested, which is of this `kind` (`dataset`, `external`, `registered`);
     None: as the catalog knows it. inputs: keys. version: `rows`, `bytes` and `partitions` (keys) of versions, as far as
-    they are known. run: `technology`, `system`, `process` and `status` of an event.
+    they are known. run: `technology`, `system`, `process`, `status` (texts) and `historical` of an event.
     """
 
     at: Moment
@@ -37,7 +37,7 @@ class Candidate:
     kind: str = ""
     inputs: Sequence[str] = ()
     version: Mapping[str, Any] = field(default_factory=dict)
-    run: Mapping[str, str] = field(default_factory=dict)
+    run: Mapping[str, str | bool] = field(default_factory=dict)
 
 
 class Gate(Protocol):

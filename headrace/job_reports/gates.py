@@ -17,12 +17,9 @@ _LOG = logging.getLogger(__name__)
 def gated(
     engine: Engine, events: Sequence[RunEvent]
 ) -> tuple[Sequence[RunEvent], list[tuple[RunEvent, str]]]:
-    """Return the events that may come in, and the others, each with the reason. History is not refused."""
+    """Return the events that may come in, and the others, each with the reason."""
     candidates = [
-        (number, _candidate(event, output))
-        for number, event in enumerate(events)
-        if not event.historical
-        for output in event.outputs
+        (number, _candidate(event, output)) for number, event in enumerate(events) for output in event.outputs
     ]
     if not candidates or not is_gated(Moment.EVENT):
         return events, []
@@ -54,5 +51,6 @@ def _candidate(event: RunEvent, output: ReportedOutput) -> Candidate:
             "system": event.instance,
             "process": event.process,
             "status": event.status,
+            "historical": event.historical,
         },
     )

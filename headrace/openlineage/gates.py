@@ -23,7 +23,7 @@ _TECHNOLOGY = "OPENLINEAGE"  # of `run`
 def gated(engine: Engine, caller: Caller, parsed: ParsedEvents) -> ParsedEvents:
     """Return the events without those that a gate refuses, and with the warnings of the others.
 
-    History is not refused, nor what the catalog's own runs report: their versions pass the gates at their publish.
+    The catalog's own runs report what they like: their versions pass the gates at their publish.
     """
     if not parsed.good:
         return parsed
@@ -38,7 +38,7 @@ def gated(engine: Engine, caller: Caller, parsed: ParsedEvents) -> ParsedEvents:
         candidates = [
             (number, _candidate(event, dataset, keys))
             for number, event in enumerate(parsed.good)
-            if not event.historical and not (is_run and _is_own(event, own))
+            if not (is_run and _is_own(event, own))
             for dataset in _written(event)
         ]
         with transaction(engine) as cursor:
@@ -76,6 +76,7 @@ def _candidate(event: AnyEvent, dataset: Dataset, keys: Mapping[Name, str]) -> C
             "system": job.namespace,
             "process": job.name,
             "status": status.value if status is not None else "",
+            "historical": event.historical,
         },
     )
 

@@ -57,7 +57,14 @@ def _outcomes(rule: Rule, cases: Sequence[Case], now: datetime) -> list[Tested]:
             [completed(each) for each in case.inputs],
             event=case.event or rule.at[0],
             version={"rows": 0, "bytes": 0, "partitions": [], **case.version},
-            run={"technology": "", "system": "", "process": "", "status": "", **case.run},
+            run={
+                "technology": "",
+                "system": "",
+                "process": "",
+                "status": "",
+                "historical": False,
+                **case.run,
+            },
         )
         for case in cases
     ]

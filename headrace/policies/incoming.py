@@ -29,7 +29,7 @@ def concerns(root: Path, moment: Moment) -> bool:
 
 
 def results(root: Path, cursor: Cursor[Any], candidates: Sequence[Candidate]) -> list[list[CheckResult]]:
-    """Return a result for each rule that is not met, or that cannot be evaluated, which refuses nothing.
+    """Return a result for each rule that is not met, or that cannot be evaluated.
 
     Also for each file with an entry that cannot be read: it may be a rule that nothing evaluates.
     """
@@ -109,7 +109,12 @@ def _result(decision: Decision) -> CheckResult:
 
 
 def _not_evaluated(broken: Unevaluated) -> CheckResult:
-    return CheckResult(_CHECK + broken.rule.name, CheckStatus.WARN, detail={"not_evaluated": broken.reason})
+    is_refused = broken.rule.if_not_evaluated == "refuse"
+    return CheckResult(
+        _CHECK + broken.rule.name,
+        CheckStatus.FAIL if is_refused else CheckStatus.WARN,
+        detail={"not_evaluated": broken.reason},
+    )
 
 
 def _unread(policies: Policies) -> Iterator[CheckResult]:

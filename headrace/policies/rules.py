@@ -80,6 +80,10 @@ class Rule(BaseModel):
         default="deny",
         description="For a dataset that does not meet it; `hold`: until an approver adds an exception.",
     )
+    if_not_evaluated: Literal["warn", "refuse"] = Field(
+        default="warn",
+        description="`refuse`: what comes in is refused, too, if the rule has no answer, as by an error.",
+    )
     message: str = Field(min_length=1, description="What is wrong with a dataset that does not meet it.")
     comply: str = Field(min_length=1, description="What its owner does to meet it.")
 
@@ -137,7 +141,7 @@ class Case(BaseModel):
     inputs: tuple[Facts, ...] = ()
     event: Moment | None = Field(default=None, description="The first of the rule's `at` by default.")
     version: Annotated[Mapping[str, Any], AfterValidator(_json)] = Field(default_factory=dict)
-    run: Mapping[str, str] = Field(default_factory=dict)
+    run: Mapping[str, str | bool] = Field(default_factory=dict)
     now: AwareDatetime | None = Field(default=None, description="The present time by default.")
     outcome: Outcome
 

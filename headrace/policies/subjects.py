@@ -52,7 +52,7 @@ class Subject:
     declared_at: tuple[Path, int] = (Path(), 0)
     event: Moment = Moment.DECLARATION
     version: Mapping[str, Any] = field(default_factory=dict)
-    run: Mapping[str, str] = field(default_factory=dict)
+    run: Mapping[str, str | bool] = field(default_factory=dict)
 
 
 def subjects(plans: Iterable[Plan], root: Path) -> list[Subject]:

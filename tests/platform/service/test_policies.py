@@ -101,9 +101,23 @@ def test_an_event_that_calls_its_job_one_of_headrace_is_refused_all_the_same(
     assert refused.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
 
 
-def test_history_is_not_refused(reporter: TestClient) -> None:
+def test_history_passes_the_same_rules_which_know_it_as_history(project: Path, reporter: TestClient) -> None:
+    refused = reporter.post("/api/v1/lineage?historical=true", json=run_event(outputs=("unwanted",)))
+    assert refused.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    tolerant = KNOWN | {"require": f"run.historical || ({KNOWN['require']})"}
+    (project / "policies" / "rules.yaml").write_text(yaml.safe_dump([tolerant]))
     loaded = reporter.post("/api/v1/lineage?historical=true", json=run_event(outputs=("unwanted",)))
     assert loaded.json()["result"] == "STORED"
+    refused = reporter.post("/api/v1/lineage", json=run_event(outputs=("unwanted",)))
+    assert refused.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+
+
+def test_a_rule_without_an_answer_refuses_if_it_says_so(project: Path, reporter: TestClient) -> None:
+    broken = KNOWN | {"require": "version.rows > 0", "if_not_evaluated": "refuse"}
+    (project / "policies" / "rules.yaml").write_text(yaml.safe_dump([broken]))
+    refused = reporter.post("/api/v1/lineage", json=run_event())
+    assert refused.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert "policy:known: there is no field 'rows'" in refused.json()["detail"]
 
 
 def test_a_registration_that_a_rule_denies_is_refused(ask: Ask) -> None:
