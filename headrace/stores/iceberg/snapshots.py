@@ -7,7 +7,7 @@ a tag when the version is published; both keep the snapshot when others expire.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -25,7 +25,7 @@ from typing_extensions import override
 
 from headrace.catalog.records import Column
 from headrace.catalog.schema import sensitive
-from headrace.spark.errors import StoreUnavailable
+from headrace.spark.errors import SchemaMismatch, StoreUnavailable
 from headrace.stores.iceberg import updates
 from headrace.stores.iceberg.catalog import DATASET
 from headrace.stores.iceberg.schemas import FieldIds, iceberg_schema, merged_fields
@@ -90,10 +90,21 @@ def stage(
         with transaction.update_snapshot({VERSION: tag}, branch=tag).fast_append() as append:
             if parent is not None:
                 append._parent_snapshot_id = parent.snapshot_id  # pyiceberg appends to the branch itself only
-            for file in parquet_files_to_data_files(table.io, transaction.table_metadata, iter(files)):
+            for file in _data_files(table, transaction, files):
                 append.append_data_file(file)
         transaction._apply((updates.use_schema(before),))
     return table.refs()[tag].snapshot_id
+
+
+def _data_files(table: Table, transaction: Transaction, paths: Sequence[str]) -> Iterator[DataFile]:
+    """Yield the entries of files, with bounds from their footers. Raises SchemaMismatch for bounds that are no text."""
+    try:
+        yield from parquet_files_to_data_files(table.io, transaction.table_metadata, iter(paths))
+    except UnicodeDecodeError as error:
+        raise SchemaMismatch(
+            f"{'.'.join(table.name())} has texts that are not UTF-8, which Iceberg requires and Spark does not check. "
+            "Convert them (`decode`), make the column binary, or use the store `files`."
+        ) from error
 
 
 def set_main(table: Table, tag: str) -> bool:
@@ -134,7 +145,7 @@ def replace_files(
     with _Transaction(table) as transaction:
         _use_schema(table, transaction, columns, table.schema().fields if rest else ())
         with transaction.update_snapshot({VERSION: ",".join(sorted(tags))}).overwrite() as overwrite:
-            for file in parquet_files_to_data_files(table.io, transaction.table_metadata, iter(added)):
+            for file in _data_files(table, transaction, added):
                 overwrite.append_data_file(file)
             for file in removed:
                 overwrite.delete_data_file(file)

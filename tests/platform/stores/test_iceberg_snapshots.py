@@ -17,11 +17,14 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.table.update import update_table_metadata
+from pyspark.sql import SparkSession
+from sqlalchemy import Engine
 
 from headrace.catalog.records import Column
 from headrace.stores.iceberg import snapshots
 from headrace.stores.iceberg.catalog import DATASET
 from headrace.stores.iceberg.snapshots import Staged, files_of, forget_old, replace_files, set_main, stage
+from tests.platform.projects import failure, load_project, write_project
 
 
 @pytest.fixture
@@ -90,3 +93,17 @@ def test_the_oldest_snapshots_are_forgotten_and_what_is_read_stays(
     data_files = list(files_of(table, MAIN_BRANCH).values())
     replace_files(table, columns, {tags[2]}, added=paths[:3], removed=data_files, rest=False)
     assert sorted(files_of(table, MAIN_BRANCH)) == paths[:3]  # without a tag: the version was forgotten
+
+
+def test_texts_that_are_not_utf8_are_refused_with_what_to_do(
+    engine: Engine, spark: SparkSession, tmp_path: Path
+) -> None:
+    declaration = """
+type: headrace.Dataset
+attributes:
+  key: shop/odd
+  sql: SELECT CAST(X'FF41' AS STRING) AS name
+  output: {store: iceberg}
+"""
+    [result] = load_project(write_project(tmp_path, "shop", declaration), engine).materialize("shop/odd")
+    assert "has texts that are not UTF-8, which Iceberg requires" in failure(result)
