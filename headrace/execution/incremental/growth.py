@@ -131,10 +131,12 @@ class Growing:
         if previous is None or intake.previous is None:
             return Growth(merging.winners(candidates, plan, stored), taken_in, computed, taken, read)
         rows = merging.winners(merging.deciding(candidates, affected, plan), plan, stored)
+        before, keys = previous.where("FALSE"), [quoted(key) for key in plan.keys]
         addition = Addition(
             intake.previous,
-            aligned(previous.where("FALSE"), rows),
-            affected.select(*map(quoted, plan.keys)),
+            aligned(before, rows),
+            # With the types that keys have in both, as the rows.
+            aligned(before.select(*keys), affected.select(*keys)),
         )
         frame = merging.merged(previous, affected, rows, plan)
         return Growth(frame, taken_in, computed, taken, read, addition)

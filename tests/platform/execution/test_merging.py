@@ -212,6 +212,61 @@ def test_a_database_keeps_the_other_rows_without_their_way_through_spark(
     assert len(tables) == 3  # of the versions; that of the keys is dropped
 
 
+OF_ODD_KEYS = """
+type: headrace.ExternalDataset
+attributes:
+  key: shop/changes
+  partitions: {type: static, keys: [a, b, c]}
+---
+type: headrace.Dataset
+attributes:
+  key: shop/accounts
+  sql: >
+    SELECT part, at, CASE id WHEN 0 THEN double('NaN') WHEN 1 THEN 0.0D ELSE id / 3 END AS number,
+           CAST(id / 7 AS DECIMAL(20, 9)) AS amount, timestamp_micros(id * 1234567) AS time,
+           timestamp_ntz '2026-03-29 02:30:00' AS clock, date_add(DATE '1582-10-01', CAST(id AS INT)) AS day,
+           id % 2 = 0 AS even, CAST(concat('\\0', id) AS BINARY) AS bytes,
+           concat('O\\'"select\\n ', id, ' ') AS `select`
+    FROM changes
+  incremental: {mode: merge, keys: [number, amount, time, clock, day, even, bytes, select], order_by: at}
+  output: {store: jdbc, connection: catalog, table: shop.accounts}
+"""
+
+
+def test_keys_of_every_type_are_found_in_a_database(
+    tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, feed = shop(tmp_path, engine, OF_ODD_KEYS)
+    feed.publish([{"part": "a", "id": id, "at": 1} for id in range(6)], "a")
+    run(project, "shop/accounts")
+    feed.publish([{"part": "b", "id": id, "at": 2} for id in (0, 1, 2, 9)], "b")
+    written = _measured(monkeypatch)
+    run(project, "shop/accounts")
+    with transaction(engine) as cursor:
+        found = cursor.execute(
+            "SELECT part, count(*) AS rows FROM shop.accounts GROUP BY 1 ORDER BY 1"
+        ).fetchall()
+    assert [(row["part"], row["rows"]) for row in found] == [("a", 3), ("b", 4)]
+    assert written == [4]
+
+
+def test_a_key_whose_type_has_become_narrower_is_found_in_a_database(
+    tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, feed = shop(tmp_path, engine, OF_TWO_KEYS)
+    feed.publish([{"part": "a", "id": id, "at": 1, "name": "x"} for id in (1, 2)], "a")
+    run(project, "shop/accounts")
+    narrower = OF_TWO_KEYS.replace("part, id, at", "part, CAST(id AS INT) AS id, at")
+    project = load_project(write_project(tmp_path / "project", "shop", narrower), engine)
+    feed.publish([{"part": "b", "id": 2, "at": 2, "name": "x"}], "b")
+    written = _measured(monkeypatch)
+    run(project, "shop/accounts")
+    with transaction(engine) as cursor:
+        found = cursor.execute("SELECT id, part FROM shop.accounts ORDER BY id").fetchall()
+    assert [(row["id"], row["part"]) for row in found] == [(1, "a"), (2, "b")]
+    assert written == [1]
+
+
 def _measured(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return the list to which each write of Spark to a database adds the number of its rows."""
     counts: list[int] = []
