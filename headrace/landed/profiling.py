@@ -11,7 +11,6 @@ from headrace.catalog.records import Version
 from headrace.catalog.schema import sensitive
 from headrace.catalog.sensitivity import marked
 from headrace.checks.profiling import is_profiled, profile_aggregates, sketches_of
-from headrace.checks.readback import summary_aggregates, summary_of
 from headrace.checks.summary import statistics
 from headrace.context import current_context
 from headrace.execution.plan import ExternalPlan
@@ -53,6 +52,7 @@ def profile_sample(engine: Engine, version: Version) -> None:
     """
     from pyspark.sql import functions as F
 
+    from headrace.checks.readback import summary_aggregates, summary_of
     from headrace.spark.session import reader_session
     from headrace.stores.store import OpenStores
 

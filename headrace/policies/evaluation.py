@@ -11,7 +11,7 @@ from headrace.policies.process import answers
 from headrace.policies.rules import Outcome, Policies, PolicyException, Rule
 from headrace.policies.subjects import Subject
 
-SECONDS = 10  # for all rules, beside a thousandth for each decision, which takes a tenth of it
+SECONDS = 10  # for each rule, beside a thousandth for each decision, which takes a tenth of it
 _SECONDS_PER_DECISION = 0.001
 _SECONDS_SKIPPED = 60  # until a rule that did not end is tried again: all others wait for it
 _unended: dict[tuple[str | None, str], tuple[float, str]] = {}  # until when, and the problem, by expressions
@@ -99,7 +99,7 @@ def _evaluated(
     ]
     while remaining := [rule for rule in rules if rule.name not in found]:
         asked = [{"applies": each.applies, "require": each.require} for each in remaining]
-        seconds = SECONDS + _SECONDS_PER_DECISION * len(remaining) * len(subjects)
+        seconds = SECONDS + _SECONDS_PER_DECISION * len(subjects)
         started = monotonic()
         ended, problem = answers(asked, given, seconds)
         found |= {rule.name: answer for rule, answer in zip(remaining, ended, strict=False)}

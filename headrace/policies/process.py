@@ -16,10 +16,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from time import monotonic
 from typing import IO, Any
 
 _COMMAND = [sys.executable, "-P", "-m", "headrace.policies.worker"]  # -P: no module of the project
+_START_SECONDS = 60  # of the worker on a busy machine
 _LOCK = Lock()  # of _kept: questions are answered one after another
 _kept: _Worker | None = None
 
@@ -47,7 +47,7 @@ def answers(
 ) -> tuple[list[list[bool | str]], str]:
     """Return the answers of the first rules, as far as the worker came, and why it came no further.
 
-    See `worker` for rules, subjects and answers. seconds: after which it is stopped.
+    See `worker` for rules, subjects and answers. seconds: how long each rule may take.
     """
     global _kept
     with _LOCK:
@@ -70,14 +70,13 @@ def _asked(
 ) -> tuple[list[list[bool | str]], str | None]:
     """Return the answers, and why some lack: '' if the worker has died, None if none do."""
     found: list[list[bool | str]] = []
-    deadline = monotonic() + seconds
     asking = Thread(
         target=_write, args=(worker, json.dumps({"rules": rules, "subjects": subjects})), daemon=True
     )
     asking.start()  # beside the answers, which fill their pipe while a long question is written
     while len(found) < len(rules):
         try:
-            line = worker.lines.get(timeout=max(deadline - monotonic(), 0))
+            line = worker.lines.get(timeout=seconds)
         except Empty:
             return found, f"it did not end within {seconds:.0f} seconds"
         if line is None:
@@ -104,6 +103,8 @@ def _started() -> _Worker:
     )
     worker = _Worker(process, SimpleQueue(), errors, os.getpid())
     Thread(target=_read, args=(process, worker.lines), daemon=True).start()
+    with suppress(Empty):
+        worker.lines.get(timeout=_START_SECONDS)  # that it is ready; a rule has its time from then on
     return worker
 
 

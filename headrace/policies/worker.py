@@ -1,8 +1,8 @@
 """The process in which rules are evaluated, so that one without an end can be stopped.
 
-Each line of standard input is {rules: [{applies, require}], subjects: [{dataset, inputs, event, version, run, now}]}.
-For each rule it writes a line with the result for each subject: true (meets it, or is not meant), false, or a text
-(why it cannot be evaluated).
+Its first line says that it is ready. Each line of standard input is
+{rules: [{applies, require}], subjects: [{dataset, inputs, event, version, run, now}]}. For each rule it writes a line
+with the result for each subject: true (meets it, or is not meant), false, or a text (why it cannot be evaluated).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import cel
 
 def main() -> None:
     """Evaluate all rules on all subjects, line by line."""
+    print("[]", flush=True)
     for line in sys.stdin:
         asked = json.loads(line)
         subjects = [{**each, "now": datetime.fromisoformat(each["now"])} for each in asked["subjects"]]

@@ -316,6 +316,22 @@ def test_a_merged_profile_names_the_column_whose_sketch_is_broken(tmp_path: Path
         profile(engine, "shop/sales")
 
 
+def test_a_column_that_a_steward_makes_sensitive_is_not_compared(tmp_path: Path, engine: Engine) -> None:
+    project = shop(tmp_path, engine, "{drift: {column: country, method: psi}}")
+    Feed(engine, tmp_path, "shop/feed", COLUMNS).publish([sale(1)])
+    run(project)
+    suggested = Suggestion("country", "gender", 0.9, "its name contains country")
+    store_suggestions(engine, "shop/feed", [suggested], datetime.now(UTC))
+    with transaction(engine) as cursor:
+        accept(cursor, "shop/feed", "country", by="steward")
+
+    run(project)
+
+    [found] = [each for each in version(engine, "shop/sales").checks if each.name == "country_drift"]
+    assert found.status is CheckStatus.WARN
+    assert "not compared: country is sensitive" in found.detail["message"]
+
+
 @pytest.mark.parametrize(
     ("check", "problem"),
     [

@@ -74,25 +74,24 @@ def test_a_dry_run_a_synchronisation_and_a_second_one(invoke: Invoke, server: Co
     assert (found["whole"], found["counts"], found["problems"]) == (True, {}, [])
 
 
+def proposed(*words: str) -> Result:
+    return CliRunner().invoke(app, ["catalog", "proposed", *words])
+
+
 def test_what_stewards_wrote_is_shown_as_yaml(invoke: Invoke, server: Contract) -> None:
     invoke("sync")
-    assert (
-        invoke("changes").stdout == "Stewards wrote nothing in OpenMetadata that declarations do not say.\n"
-    )
+    assert proposed().stdout == "Stewards propose nothing that declarations do not say.\n"
     table = server.find("table", f"{SERVICE}.sales")
     server.steward(table, description="Sales by order")
     invoke("sync")
-    shown = invoke("changes").stdout
+    shown = proposed().stdout
     assert "# shop/sales, declared at" in shown
     assert "description: Sales by order\n" in shown
     assert "by ada" in shown
-    (change,) = json.loads(invoke("changes", "shop/sales", "--json").stdout)
-    assert (change["field"], change["value"], change["is_overwritten"]) == (
-        "description",
-        "Sales by order",
-        False,
-    )
-    assert json.loads(invoke("changes", "shop/orders", "--json").stdout) == []
+    (change,) = json.loads(proposed("shop/sales", "--json").stdout)
+    found = change["field"], change["value"], change["state"]
+    assert found == ("description", "Sales by order", "KEPT")
+    assert json.loads(proposed("shop/orders", "--json").stdout) == []
 
 
 def test_the_token_can_be_in_a_file(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
