@@ -131,7 +131,10 @@ class Growing:
         if previous is None or intake.previous is None:
             return Growth(merging.winners(candidates, plan, stored), taken_in, computed, taken, read)
         rows = merging.winners(merging.deciding(candidates, affected, plan), plan, stored)
-        before, keys = previous.where("FALSE"), [quoted(key) for key in plan.keys]
+        # As the dataset writes them: Spark finds a column whatever the case of a declared name, a store does not.
+        declared = {key.lower() for key in plan.keys}
+        before = previous.where("FALSE")
+        keys = [quoted(name) for name in stored if name.lower() in declared]
         addition = Addition(
             intake.previous,
             aligned(before, rows),

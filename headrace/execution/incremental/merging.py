@@ -29,7 +29,7 @@ class Order:
 def order(rows: DataFrame, plan: IncrementalPlan, latest: str | None) -> Order:
     """Compare the new rows with the latest value that was taken in; one Spark job over one column."""
     column = quoted(plan.order_by or "")
-    type_ = dict(rows.dtypes)[plan.order_by or ""]
+    [(_, type_)] = rows.select(column).dtypes
     before = f"CAST({'NULL' if latest is None else literal(latest)} AS {type_})"
     found: Any = rows.selectExpr(
         f"coalesce(min({column}) > {before}, min({column}) IS NULL) AND count(*) = count({column}) AS is_later",

@@ -34,6 +34,12 @@ def copy_without(
     return int(str(database.value(f"SELECT COUNT(*) FROM {target}")))  # noqa: S608 - quoted
 
 
+def row_count(database: Database, tables: Sequence[VersionTable]) -> int:
+    """Return the number of rows of a version's tables. Raises StatementFailed."""
+    relations = [_relation(database.dialect, table) for table in tables]
+    return sum(int(str(database.value(f"SELECT COUNT(*) FROM {each}"))) for each in relations)  # noqa: S608 - quoted
+
+
 def _same(database: Database, keys: VersionTable, name: str) -> str:
     """Return the condition that a key's column is equal in `was` and `gone`, by which a database can hash.
 

@@ -26,7 +26,7 @@ from headrace.spark.java_sql import summer_zone
 from headrace.spark.quoting import quoted
 from headrace.stores.columns import conformed, merged_columns
 from headrace.stores.data_files.first_rows import rows_as_text
-from headrace.stores.jdbc.merging import copy_without
+from headrace.stores.jdbc.merging import copy_without, row_count
 from headrace.stores.jdbc.place import Place
 from headrace.stores.jdbc.tables import (
     NUMBER,
@@ -79,7 +79,8 @@ class JdbcStore:
 
         appended_to: see `AppendingStore`; its tables are read again for the statistics and checks. merged_into: see
         `MergingStore`; the database copies the rows that stay. What the database cannot hold is refused before the
-        table is created. Raises SchemaMismatch, InvalidCheck, StoreUnavailable, StatementFailed.
+        table is created. Raises SchemaMismatch, InvalidCheck, StoreUnavailable, StatementFailed, and CorruptInput if
+        the version that is continued has not the rows that were written.
         """
         place = self._place(dataset, output.location if output is not None else None)
         place.require_names()
@@ -124,6 +125,9 @@ class JdbcStore:
         if is_addition:
             counts = {row.check.name: 0 for row in audit.rows if known and audit.proven(row, {}, known)}
         summaries = _summaries(audit, keys, known, accepted)
+        if appended_to is not None:
+            found = sum(each.row_count for each in summaries.values())
+            _require_unchanged(appended_to, found - observed["written"])
         set_aside = (
             _row_counts(aside, keys, stored - sum(each.row_count for each in summaries.values()))
             if aside is not None
@@ -267,6 +271,8 @@ class JdbcStore:
         try:
             append(merged_into.replaced, place.connection, keys, {})
             with opened(place.connection, lambda: self._session) as database:
+                # The statement would copy without an error what another program has left of them.
+                _require_unchanged(merged_into.version, row_count(database, earlier))
                 return copy_without(database, earlier, keys, table, columns, names)
         finally:
             with opened(place.connection, lambda: self._session) as database:
@@ -322,6 +328,17 @@ class JdbcStore:
         key = F.element_at(F.array(*map(F.lit, keys)), F.col(NUMBER) + 1)
         frame = rows(self._session, connection, table, numbered, set_aside=set_aside)
         return frame.withColumn(PARTITION, key).drop(NUMBER)
+
+
+def _require_unchanged(version: Version, found: int) -> None:
+    """Raise CorruptInput if the tables of a version have not as many rows as were written."""
+    if version.row_count is not None and found != version.row_count:
+        raise CorruptInput(
+            f"{version.dataset} version {version.tag} cannot be continued: {version.location} had "
+            f"{version.row_count:,} rows when it was written and has {found:,} now, so another program has changed it. "
+            f"Roll back to an earlier version, or compute the dataset from nothing: `headrace materialize "
+            f"{version.dataset} --full-refresh`."
+        )
 
 
 def _create(database: Database, statement: str, schema: str) -> None:

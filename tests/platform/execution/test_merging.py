@@ -267,6 +267,51 @@ def test_a_key_whose_type_has_become_narrower_is_found_in_a_database(
     assert written == [1]
 
 
+IN_A_DATABASE = """
+type: headrace.ExternalDataset
+attributes:
+  key: shop/changes
+  partitions: {type: static, keys: [a, b, c]}
+---
+type: headrace.Dataset
+attributes:
+  key: shop/accounts
+  sql: SELECT part, id, at, name FROM changes
+  incremental: {MODE}
+  output: {store: jdbc, connection: catalog, table: shop.accounts}
+"""
+
+
+@pytest.mark.parametrize("mode", ["mode: merge, keys: [id], order_by: at", "mode: append, partition: part"])
+def test_a_table_from_which_another_program_has_deleted_rows_is_not_continued(
+    mode: str, tmp_path: Path, engine: Engine
+) -> None:
+    project, feed = shop(tmp_path, engine, IN_A_DATABASE.replace("MODE", mode))
+    feed.publish([{"part": "a", "id": id, "at": 1, "name": "x"} for id in (1, 2, 3)], "a")
+    run(project, "shop/accounts")
+    table = version(engine, "shop/accounts").version.location.partition(":")[2]
+    with transaction(engine) as cursor:
+        cursor.execute(f"DELETE FROM {table} WHERE id = 1")  # noqa: S608
+    feed.publish([{"part": "b", "id": 2, "at": 2, "name": "y"}], "b")
+    (refused,) = project.materialize("shop/accounts")
+    assert "had 3 rows when it was written and has 2 now" in failure(refused)
+    run(project, "shop/accounts", full_refresh=True)
+    assert {row["id"] for row in in_database(engine)} == {1, 2, 3}
+
+
+@pytest.mark.parametrize("dataset", ["shop/customers", "shop/accounts"])
+def test_columns_are_found_whatever_their_case(dataset: str, tmp_path: Path, engine: Engine) -> None:
+    text = BY_PARTITION.replace("keys: [id], order_by: at", "keys: [ID], order_by: AT")
+    text = text.replace("  schema: {columns: {id: bigint, at: bigint, name: string}}\n", "")
+    project, feed = shop(tmp_path, engine, text)
+    feed.publish([change(1, 1), change(2, 1), change(None, 1)], "a")
+    run(project, dataset)
+    feed.publish([change(2, 2, "y"), change(None, 2, op="D")], "b")
+    run(project, dataset)
+    found = in_database(engine) if dataset == "shop/accounts" else stored(engine, dataset)
+    assert {row["id"]: row["name"] for row in found} == {1: "x", 2: "y"}
+
+
 def _measured(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return the list to which each write of Spark to a database adds the number of its rows."""
     counts: list[int] = []
