@@ -75,6 +75,23 @@ def gate_results(cursor: Cursor[Any], candidates: Sequence[Candidate]) -> list[l
     return found
 
 
+def objections(
+    candidates: Sequence[tuple[int, Candidate]], results: Sequence[Sequence[CheckResult]]
+) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
+    """Return why events are refused, and what to show with the others, each with the dataset, by the event's number.
+
+    candidates: each with the number of its event; results: those of the candidates.
+    """
+    refused: dict[int, list[str]] = {}
+    shown: dict[int, list[str]] = {}
+    for (number, candidate), found in zip(candidates, results, strict=True):
+        if (reason := refusal(found)) is not None:
+            refused.setdefault(number, []).append(f"{candidate.key}: {reason}")
+        if texts := [f"{candidate.key}: {warning}" for warning in warnings(found)]:
+            shown.setdefault(number, []).extend(texts)
+    return refused, shown
+
+
 def refusal(results: Sequence[CheckResult], *, held: bool = True) -> str | None:
     """Return why a candidate is refused, and what to do; None if it is not. held: also what waits for an approval."""
     refused = [each for each in results if each.status is CheckStatus.FAIL and (held or not is_held(each))]

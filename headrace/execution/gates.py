@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 
 from headrace.database.connection import transaction
 from headrace.execution.plan import OutputPlan, ProcessPlan
-from headrace.gates import Candidate, Moment, gate_results
+from headrace.gates import Candidate, Moment, gate_results, is_gated
 from headrace.stores.writes import WrittenVersion
 
 
@@ -16,6 +16,8 @@ def gated(
     engine: Engine, plan: ProcessPlan, output: OutputPlan, written: tuple[str, list[WrittenVersion]]
 ) -> tuple[str, list[WrittenVersion]]:
     """Add the results of all gates to the versions of an output, which a failed one blocks."""
+    if not is_gated(Moment.PUBLISH):
+        return written
     tag, versions = written
     candidate = Candidate(
         Moment.PUBLISH,

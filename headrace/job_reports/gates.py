@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from headrace.catalog.run_events import ReportedOutput, RunEvent
 from headrace.database.connection import transaction
-from headrace.gates import Candidate, Moment, gate_results, is_gated, refusal, warnings
+from headrace.gates import Candidate, Moment, gate_results, is_gated, objections
 
 _LOG = logging.getLogger(__name__)
 
@@ -25,12 +25,10 @@ def gated(
         return events, []
     with transaction(engine) as cursor:
         results = gate_results(cursor, [candidate for _, candidate in candidates])
-    refused: dict[int, list[str]] = {}
-    for (number, candidate), found in zip(candidates, results, strict=True):
-        if (reason := refusal(found)) is not None:
-            refused.setdefault(number, []).append(f"{candidate.key}: {reason}")
-        for warning in warnings(found):
-            _LOG.warning("%s: %s: %s", events[number].origin, candidate.key, warning)
+    refused, shown = objections(candidates, results)
+    for number, warnings in shown.items():
+        for warning in warnings:
+            _LOG.warning("%s: %s", events[number].origin, warning)
     return [event for number, event in enumerate(events) if number not in refused], [
         (events[number], "; ".join(reasons)) for number, reasons in refused.items()
     ]

@@ -9,10 +9,9 @@ from sqlalchemy import Engine
 
 from headrace.access.callers import Caller, CallerKind
 from headrace.catalog.naming import Name, key_of, own_namespace, place
-from headrace.catalog.records import CheckResult
 from headrace.context import current_context, without_row_security
 from headrace.database.connection import transaction
-from headrace.gates import Candidate, Moment, gate_results, refusal, warnings
+from headrace.gates import Candidate, Moment, gate_results, objections
 from headrace.openlineage.ingestion import ParsedEvents
 from headrace.openlineage.model import AnyEvent, Dataset, DatasetEvent, Outcome, Result, RunEvent
 from headrace.queries.names import keys_of
@@ -45,20 +44,16 @@ def gated(engine: Engine, caller: Caller, parsed: ParsedEvents) -> ParsedEvents:
             results = gate_results(cursor, [candidate for _, candidate in candidates])
     good: list[AnyEvent] = []
     places: list[int] = []
-    refused = list(parsed.refused)
-    by_event: dict[int, list[tuple[str, Sequence[CheckResult]]]] = {}
-    for (number, candidate), each in zip(candidates, results, strict=True):
-        by_event.setdefault(number, []).append((candidate.key, each))
+    outcomes = list(parsed.refused)
+    refused, shown = objections(candidates, results)
     for number, event in enumerate(parsed.good):
-        found = by_event.get(number, [])
-        reasons = [f"{key}: {reason}" for key, each in found if (reason := refusal(each)) is not None]
-        if reasons:
-            refused.append(Outcome(parsed.places[number], Result.REFUSED, "; ".join(reasons)))
+        if number in refused:
+            reason = "; ".join(refused[number])
+            outcomes.append(Outcome(parsed.places[number], Result.REFUSED, reason))
             continue
         places.append(parsed.places[number])
-        shown = [f"{key}: {warning}" for key, each in found for warning in warnings(each)]
-        good.append(replace(event, warnings=(*event.warnings, *shown)) if shown else event)
-    return ParsedEvents(good, places, refused)
+        good.append(replace(event, warnings=(*event.warnings, *shown.get(number, ()))))
+    return ParsedEvents(good, places, outcomes)
 
 
 def _candidate(event: AnyEvent, dataset: Dataset, keys: Mapping[Name, str]) -> Candidate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def check_policies(root: Path, *, complete: bool) -> Checked:
     """
     if not (root / FOLDER).is_dir():
         return Checked([], [])
-    policies = _of_declarations(root)
+    policies = load_policies(root).of(Moment.DECLARATION)
     try:
         plans = project_code().loaded.plans
     except Exception:  # the project's own code, whose problem `check_project` has reported
@@ -54,18 +54,13 @@ def decisions_of(root: Path, keys: Sequence[str]) -> tuple[list[Decision], list[
 
     keys: of the datasets; empty: all. Raises UnknownDataset, and the problem of the project's own code.
     """
-    policies = _of_declarations(root)
+    policies = load_policies(root).of(Moment.DECLARATION)
     declared = subjects(project_code().loaded.plans, root)
     if unknown := set(keys) - {each.key for each in declared}:
         raise UnknownDataset(f"{', '.join(sorted(unknown))} is not declared in this project")
     found = [each for each in declared if not keys or each.key in keys]
     decisions, failed = decide(policies, found, datetime.now(UTC))
     return decisions, [*policies.problems, *(_failure(policies, each) for each in failed)]
-
-
-def _of_declarations(root: Path) -> Policies:
-    found = load_policies(root)
-    return replace(found, rules=tuple(rule for rule in found.rules if Moment.DECLARATION in rule.at))
 
 
 def _problem(decision: Decision, places: dict[str, tuple[Path, int]]) -> DeclarationError:

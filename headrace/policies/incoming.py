@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -25,7 +24,7 @@ _MAX_DETAIL = 2000  # characters
 def concerns(root: Path, moment: Moment) -> bool:
     """Return True if the project has a rule of that moment, or one that cannot be read."""
     policies = _of_project(root)
-    return any(moment in rule.at for rule in policies.rules) or any(_unread(policies))
+    return bool(policies.of(moment).rules) or any(_unread(policies))
 
 
 def results(root: Path, cursor: Cursor[Any], candidates: Sequence[Candidate]) -> list[list[CheckResult]]:
@@ -41,12 +40,12 @@ def results(root: Path, cursor: Cursor[Any], candidates: Sequence[Candidate]) ->
     now = datetime.now(UTC)
     found: list[list[CheckResult]] = [[] for _ in candidates]
     for moment in {each.at for each in candidates}:
-        rules = tuple(rule for rule in policies.rules if moment in rule.at)
+        of_moment = policies.of(moment)
         numbers = [number for number, each in enumerate(candidates) if each.at == moment]
-        if not rules:
+        if not of_moment.rules:
             continue
         asked = [subjects[number] for number in numbers]
-        decisions, failed = decide(replace(policies, rules=rules), asked, now)
+        decisions, failed = decide(of_moment, asked, now)
         for decision in decisions:
             found[numbers[decision.number]].append(_result(decision))
         for broken in failed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 from sqlalchemy import Engine
@@ -72,7 +72,7 @@ def overview(engine: Engine) -> Overview:
     if root is None:
         return Overview()
     policies = load_policies(root)
-    declared = tuple(rule for rule in policies.rules if Moment.DECLARATION in rule.at)
+    declared = policies.of(Moment.DECLARATION)
     with transaction(engine) as cursor:
         declared_here = known_facts(cursor, None)
         read = {key for each in declared_here.values() for key in each["inputs"]}
@@ -81,7 +81,7 @@ def overview(engine: Engine) -> Overview:
         Subject(key, each, [known[name] for name in each["inputs"]]) for key, each in declared_here.items()
     ]
     now = datetime.now(UTC)
-    decisions, failed = decide(replace(policies, rules=declared), subjects, now)
+    decisions, failed = decide(declared, subjects, now)
     refused = [each for each in decisions if each.outcome is not Outcome.ALLOW]
     with relative_to(root):
         problems = [*map(str, policies.problems)]
@@ -96,7 +96,7 @@ def overview(engine: Engine) -> Overview:
                 rule.require,
                 rule.message,
                 rule.comply,
-                sum(each.rule.name == rule.name for each in refused) if rule in declared else None,
+                sum(each.rule.name == rule.name for each in refused) if rule in declared.rules else None,
             )
             for rule in policies.rules
         ),

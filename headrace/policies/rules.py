@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -155,6 +155,10 @@ class Policies:
     cases: tuple[Case, ...] = ()
     problems: tuple[DeclarationError, ...] = ()
     places: Mapping[str, Origin] = field(default_factory=dict)  # of rules by name
+
+    def of(self, moment: Moment) -> Policies:
+        """Return these with only the rules of a moment."""
+        return replace(self, rules=tuple(rule for rule in self.rules if moment in rule.at))
 
 
 def load_policies(root: Path) -> Policies:

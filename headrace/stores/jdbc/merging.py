@@ -31,11 +31,11 @@ def copy_without(
         f"INSERT INTO {target} ({listed}) SELECT {listed} FROM ({rows_query(dialect, earlier, names)}) was "  # noqa: S608
         f"WHERE NOT EXISTS (SELECT 1 FROM {_relation(dialect, keys)} gone WHERE {same})"
     )
-    return int(str(database.value(f"SELECT COUNT(*) FROM {target}")))  # noqa: S608 - quoted
+    return row_count(database, [into])
 
 
 def row_count(database: Database, tables: Sequence[VersionTable]) -> int:
-    """Return the number of rows of a version's tables. Raises StatementFailed."""
+    """Return the number of all rows of tables. Raises StatementFailed."""
     relations = [_relation(database.dialect, table) for table in tables]
     return sum(int(str(database.value(f"SELECT COUNT(*) FROM {each}"))) for each in relations)  # noqa: S608 - quoted
 

@@ -358,8 +358,7 @@ def _create(database: Database, statement: str, schema: str) -> None:
 
 def _stored_rows(database: Database, table: VersionTable, written: int) -> int:
     """Return the number of rows in a table. Raises StoreUnavailable if it is not that of the rows written."""
-    relation = database.dialect.relation((table.schema, table.name))
-    stored = int(str(database.value(f"SELECT COUNT(*) FROM {relation}")))  # noqa: S608 - quoted
+    stored = row_count(database, [table])
     if stored != written:
         raise StoreUnavailable(
             f"{database.connection.name}:{table.schema}.{table.name} has {stored:,} rows, and {written:,} were "
